@@ -7,6 +7,7 @@ from importlib.util import find_spec
 _NEEDS = {
     "src/mapgauge/torch": ("torch",),
     "src/mapgauge/training/torch/metrics.py": ("torch", "torchmetrics"),
+    "src/mapgauge/features/tracks/torch_metrics.py": ("torch", "torchmetrics"),
     "src/mapgauge/training/torch/fast.py": ("torch", "triton"),
     "src/mapgauge/training/torch/fast_l1.py": ("torch", "triton"),
     "src/mapgauge/features/rerun/recording.py": ("rerun",),

@@ -1,15 +1,13 @@
 """Kernels that only benchmarks and tests call: gains without matchings."""
 
-import numba
-
-from mapgauge.kernels._jit import ZERO, U
+from mapgauge.kernels._jit import ZERO, U, jit, jit_allocating
 from mapgauge.kernels.chain import gain_by_stretches
 from mapgauge.kernels.gains import fill_gains, make_band
 from mapgauge.kernels.lines import are_near, length_of, runs_against
 from mapgauge.kernels.sospa import best_reading
 
 
-@numba.njit(error_model="numpy")
+@jit
 def gain_of_lines(lines, x, y, cyclic, directed, cutoff, order, band, long):
     """Gain of the heaviest chain in units of ``c^p``, without the matching."""
     if not are_near(lines, x, y, cutoff):
@@ -25,7 +23,7 @@ def gain_of_lines(lines, x, y, cyclic, directed, cutoff, order, band, long):
     return max(gain, 0.0)
 
 
-@numba.njit(error_model="numpy")
+@jit_allocating
 def gains_of_pairs(lines, closed, pairs, directed, cutoff, order, long, out):
     """``gain_of_lines`` for many pairs of lines."""
     band = make_band(lines, closed, pairs, cutoff, long)

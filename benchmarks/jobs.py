@@ -142,6 +142,7 @@ def network(folder: Path) -> Callable[[], str]:
 
 
 WHOLE = ("evaluate", "@predictions.json", "@truth.json", "--csv", "--protocol", "paper-60x30")
+ANSWERED = tuple(word for word in WHOLE if word != "--csv")
 ALL = ("pld", "ap_chamfer", "ap_frechet")
 
 JOBS = {
@@ -154,6 +155,7 @@ JOBS = {
     "warm-evaluate": Job(f"`mapgauge evaluate` ({FEW} frames)", command("evaluate", "@few.json", "@few-truth.json")),
     "command-2": Job("the whole command, two workers", command(*WHOLE, "--workers", "2")),
     "command-1": Job("the whole command, one worker", command(*WHOLE, "--workers", "1")),
+    "answer": Job("the same with the answer, one worker", command(*ANSWERED, "--workers", "1")),
     "pld": Job("`mg.evaluate`, PLD, one worker", evaluate(("pld",))),
     "all": Job("`mg.evaluate`, three metrics, one worker", evaluate(ALL)),
     "hdmapnet": Job(f"read HDMapNet JSON, {SOME:,} frames", read("hdmapnet.json")),

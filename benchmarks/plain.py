@@ -84,14 +84,14 @@ def _precisions(
     groups: Sequence[Group], distance: Callable[[Floats, Floats], float], thresholds: Sequence[float]
 ) -> list[float]:
     """Average precision at each threshold."""
-    hits: list[list[Floats]] = [[] for _ in thresholds]
+    marked: list[list[Floats]] = [[] for _ in thresholds]
     for predictions, confidence, truth in groups:
         distances = np.array([[distance(x, y) for y in truth] for x in predictions])
         for t, threshold in enumerate(thresholds):
-            hits[t].append(_hits(distances.reshape(len(predictions), len(truth)), confidence, threshold))
+            marked[t].append(hits(distances.reshape(len(predictions), len(truth)), confidence, threshold))
     confidences = np.concatenate([group.confidence for group in groups])
     count = sum(len(group.truth) for group in groups)
-    return [_area(confidences, np.concatenate(hit), count) for hit in hits]
+    return [area(confidences, np.concatenate(hit), count) for hit in marked]
 
 
 def _opened(line: Floats) -> tuple[Floats, bool]:
@@ -146,7 +146,7 @@ def _shortest_leash(distance: Floats, shifts: int) -> float:
     return best
 
 
-def _hits(distance: Floats, confidence: Floats, threshold: float) -> Floats:
+def hits(distance: Floats, confidence: Floats, threshold: float) -> Floats:
     """Mark the hits, from high confidence to low: a prediction hits if its nearest true line is near and still free."""
     hits = np.zeros(len(distance))
     taken = set()
@@ -158,7 +158,7 @@ def _hits(distance: Floats, confidence: Floats, threshold: float) -> Floats:
     return hits
 
 
-def _area(confidence: Floats, hits: Floats, truth: int) -> float:
+def area(confidence: Floats, hits: Floats, truth: int) -> float:
     """Area under the precision-recall curve; equal confidences are one step."""
     order = np.argsort(-confidence, kind="stable")
     last = np.append(np.diff(confidence[order]) != 0, True)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from PIL import Image, ImageDraw
@@ -150,6 +151,25 @@ def photograph(
         browser.close()
 
 
+def photograph_history() -> None:
+    """The page of a history with a step, from the nights of its documentation."""
+    (script,) = re.findall(
+        r"```pycon\n(.+?)```", (IMAGES.parent / "how-to" / "history.md").read_text(encoding="utf-8"), re.S
+    )[:1]
+    lines = [line[4:] for line in script.splitlines() if line.startswith((">>> ", "... "))]
+    names: dict[str, Any] = {}
+    exec("\n".join(lines), names)  # makes the nights
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as tools:
+        page_file = Path(folder) / "history.html"
+        mg.history(names["folder"] / "nights").save(page_file)
+        browser = tools.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1200, "height": 640})
+        page.goto(page_file.as_uri())
+        page.wait_for_selector("#charts .level", state="attached")
+        page.screenshot(path=IMAGES / "history.png")
+        browser.close()
+
+
 def tracked() -> mg.Results:
     """The good detector of the demo with ids from ``mapgauge track``, and its T-PLD."""
     predictions, truth = demo_world(80)
@@ -242,5 +262,6 @@ if __name__ == "__main__":
     draw_gallery()
     draw_terminal()
     photograph_report()
+    photograph_history()
     draw_scene()
     photograph_view()

@@ -57,6 +57,7 @@ ROOMS = [
     "report",
     "plugin",
     "training",
+    "features.torch",
     "loggers",
     "torch",
     "mmengine",
@@ -71,6 +72,8 @@ def rank(name: str) -> int:
     """Return the place of the room of a module."""
     if name.startswith("features.") and name.endswith(("command", "commands")):
         return ROOMS.index("features.commands")
+    if name.startswith("features.") and name.endswith("torch_metrics"):
+        return ROOMS.index("features.torch")
     parts = name.split(".")
     return next(ROOMS.index(room) for k in range(len(parts), 0, -1) if (room := ".".join(parts[:k])) in ROOMS)
 

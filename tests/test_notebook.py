@@ -34,6 +34,7 @@ def test_the_notebook_runs_and_shows_tables_and_pictures(tmp_path: Path) -> None
     assert all(len(outputs) == 1 for outputs in shown.values())
     html = [last for last, (data,) in shown.items() if "<table" in data.get("text/html", "")]
     assert {"truth", "results", "worst"} <= set(html)
+    assert "<iframe" in shown["results"][0]["text/html"]  # the panels of the first screen
     assert any(last.startswith("mg.compare") for last in html)
     pictures = [last for last, (data,) in shown.items() if "image/png" in data]
     assert [last.partition("(")[0] for last in pictures] == ["mg.plot.parts", "mg.plot.ranges", "mg.plot.frame"]

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -373,12 +374,14 @@ def test_every_place_of_a_manifest_exists(one: manifest.Manifest) -> None:
     """Type checkers do not see places."""
     feature = one.feature
     fields = ["metrics", "protocols", "selections", "formats", "columns"]
-    fields += ["sections", "sentences", "similar", "priors"]
+    fields += ["sections", "sentences", "links", "similar", "priors"]
     places = [place for field in fields for place in getattr(feature, field)]
     places += [command.place for command in feature.commands.values()]
     places += feature.lists.values()
     places += [place for figure in feature.figures.values() for place in (figure.place, figure.needs_data) if place]
     places += [place for place in feature.names.values() if not place.endswith(":")]
+    if find_spec("torchmetrics") is not None:
+        places += feature.torch.values()
     for place in places:
         assert one.load(place) is not None
     names = {other.name for other in manifest.own()}

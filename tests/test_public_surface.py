@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from tools.public_names import stubs
 
 import mapgauge as mg
 
@@ -69,6 +70,7 @@ CONTRACT = {
         "workers=None progress=None"
     ),
     "error_map": "names=None confidence=0.0 cutoff=None poses=None workers=None progress=None",
+    "suspicious_truth": "names=None poses=None workers=None progress=None",
     "network_pld": "confidence=None truth_confidence=None break_cost=0.5 cutoff=1.5 closed=False directed=True",
     "chamfer": "",
     "frechet": "closed=False directed=True",
@@ -80,7 +82,7 @@ CONTRACT = {
     "average_precision": "interpolation=area",
     "protocol": "",
     "evaluate": "metrics=None extra=() ranges=() scenes=None unknown=error degenerate=strict workers=None "
-    "progress=None engine=None work=None resume=False on_error=stop axes=keep",
+    "progress=None engine=None work=None resume=False on_error=stop axes=keep metadata=None",
     "sweep": "cutoffs=None spacings=None counts=None regions=None metrics=None unknown=error workers=None "
     "progress=None",
     "compare": "names=None samples=1000 level=0.95 seed=0 correction=none pairs=all",
@@ -90,6 +92,7 @@ CONTRACT = {
     "margin_verdict": "lower_is_better=True",
     "plan": "power=0.8",
     "ranks": "",
+    "first_screen": "names=None",
     "scenes_needed": "power=0.8 level=0.95 samples=1000 of_seeds=0.0",
     "smallest_difference": "power=0.8 level=0.95",
     "compare_causes": "samples=1000 level=0.95 seed=0 correction=none",
@@ -100,6 +103,7 @@ CONTRACT = {
     "cite": "",
     "check_submission": "",
     "score_submission": "name=None link=",
+    "history": "protocol=None tags=None by=None only_worse=False progress=None",
     "board": "challenge=None",
     "verify": "challenge=None workers=None",
     "load_results": "",
@@ -126,9 +130,15 @@ def test_type_checkers_see_the_names_that_are_imported_on_first_use() -> None:
     assert sorted(alias.name for alias in stated) == dir(mg)
 
 
+def test_the_stubs_are_what_the_manifests_say() -> None:
+    for path, text in stubs().items():
+        assert path.read_text(encoding="utf-8") == text, "run python -m tools.public_names"
+
+
 # Members for other modules of the package. Their types are not part of the interface.
 INSIDE = {
     *("Results.rows", "Results.scores", "Results.totals", "Results.geometry", "Results.need_data"),
+    *("Night.pooled", "History.metrics"),
     *("Accumulator.settings", "Accumulator.score", "Accumulator.rows", "Causes.instances"),
 }
 

@@ -55,6 +55,16 @@ from mapgauge.features.graph_scores.graph_sampling import GraphScore as GraphSco
 from mapgauge.features.graph_scores.graph_sampling import GraphSettings as GraphSettings
 from mapgauge.features.graph_scores.graph_scores import GraphScores as GraphScores
 from mapgauge.features.graph_scores.graph_scores import graph_scores as graph_scores
+from mapgauge.features.history.curves import HistoryCurve as HistoryCurve
+from mapgauge.features.history.curves import HistoryEvent as HistoryEvent
+from mapgauge.features.history.history import History as History
+from mapgauge.features.history.history import history as history
+from mapgauge.features.history.inputs import InputChange as InputChange
+from mapgauge.features.history.nights import Night as Night
+from mapgauge.features.history.nights import SkippedFile as SkippedFile
+from mapgauge.features.history.scenes import OnScenes as OnScenes
+from mapgauge.features.history.steps import FittedLevel as FittedLevel
+from mapgauge.features.history.steps import HistoryChange as HistoryChange
 from mapgauge.features.lane_graph.lane_graph_pld import ElementMatch as ElementMatch
 from mapgauge.features.lane_graph.lane_graph_pld import LaneGraphParts as LaneGraphParts
 from mapgauge.features.lane_graph.lane_graph_pld import LaneGraphPldResult as LaneGraphPldResult
@@ -90,6 +100,9 @@ from mapgauge.features.splits.overlap import SplitOverlap as SplitOverlap
 from mapgauge.features.splits.overlap import splits as splits
 from mapgauge.features.splits.propose import Proposal as Proposal
 from mapgauge.features.splits.propose import propose as propose
+from mapgauge.features.suspects.suspicious_truth import SuspiciousPlace as SuspiciousPlace
+from mapgauge.features.suspects.suspicious_truth import SuspiciousTruth as SuspiciousTruth
+from mapgauge.features.suspects.suspicious_truth import suspicious_truth as suspicious_truth
 from mapgauge.features.tracks.consistency import Consistency as Consistency
 from mapgauge.features.tracks.consistency import Transitions as Transitions
 from mapgauge.features.tracks.consistency import consistency as consistency
@@ -159,5 +172,7 @@ from mapgauge.training.accumulator import Accumulator as Accumulator
 from mapgauge import truth as truth
 from mapgauge.truth.poses import with_poses as with_poses
 from mapgauge.version import __version__ as __version__
+from mapgauge.views.report.notebook import FirstScreen as FirstScreen
+from mapgauge.views.report.notebook import first_screen as first_screen
 
 __all__: list[str]

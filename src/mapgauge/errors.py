@@ -46,9 +46,8 @@ class MapgaugeError(Exception):
         """Keep the message and the remedy apart."""
         super().__init__(message)
         self.message = message
-        if remedy is None:
-            self.remedy = None
-        else:
+        self.remedy: Remedy | None = None
+        if remedy is not None:
             self.remedy = Remedy.of(remedy)
 
     def __str__(self) -> str:

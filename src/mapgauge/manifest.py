@@ -67,9 +67,11 @@ class Feature:
     figures: Mapping[str, Figure] = field(default_factory=dict)  # by their names in ``mapgauge.plot``
     sections: tuple[str, ...] = ()  # of ``Section``, a part of the report and of ``mapgauge view``
     sentences: tuple[str, ...] = ()  # of ``Sentence``: a statement of the answer
+    links: tuple[str, ...] = ()  # of ``DrawnLinks``: right and wrong links of a frame, for figures and the report
     similar: tuple[str, ...] = ()  # of ``Similar``: columns of ``frames --like``, and frames that are alike in ``view``
     priors: tuple[str, ...] = ()  # of ``PriorTables``: what ``evaluate --prior`` adds
     names: Mapping[str, str] = field(default_factory=dict)  # public names of ``mapgauge``, and their places
+    torch: Mapping[str, str] = field(default_factory=dict)  # public names of ``mapgauge.torch``, and their places
     needs: tuple[str, ...] = ()  # names (not places) of features that this one imports from
 
 

@@ -274,9 +274,9 @@ def note(text: str) -> Html:
     return element("div", element("em", text))
 
 
-def block(*pieces: str) -> str:
+def block(*pieces: str) -> Html:
     """Return pieces of HTML below each other, as one element."""
-    return f"<div>{''.join(cell(piece) for piece in pieces)}</div>"
+    return Html(f"<div>{''.join(cell(piece) for piece in pieces)}</div>")
 
 
 # Pixels.
@@ -289,13 +289,28 @@ MOST_LINES = 300
 MOST_POINTS = 60
 
 
+# Of a prediction in every drawing, as multiples of the thinnest line: with confidence 0, and with confidence 1.
+THINNEST = 1.0
+WIDEST = 3.2
+
+
+def stroke_width(confidence: float | None) -> float:
+    """Return how wide a prediction is drawn, as a multiple of the thinnest line.
+
+    >>> stroke_width(0.0), stroke_width(1.0), stroke_width(None)
+    (1.0, 3.2, 3.2)
+    """
+    if confidence is None:
+        return WIDEST
+    return THINNEST + (WIDEST - THINNEST) * confidence
+
+
 class Stroke(NamedTuple):
     """A polyline of a drawing, in metres."""
 
     points: Points
     colour: str
     width: float = 1.3
-    opacity: float = 1.0
     dashed: bool = False
     closed: bool = False
 
@@ -328,7 +343,11 @@ def drawing(strokes: Sequence[Stroke], title: str) -> Html:
     origin = _pixels(np.zeros((1, 2)), low, scale, height=height)[0].tolist()
     lines = [_polyline(stroke, _pixels(stroke.points, low, scale, height=height)) for stroke in kept]
     ring = f'<circle cx="{origin[0]:.1f}" cy="{origin[1]:.1f}" r="3.5" fill="none" stroke="#808080"/>'
-    return _svg(width, height, title, pieces=[*lines, ring] if around else lines)
+    if around:
+        pieces = [*lines, ring]
+    else:
+        pieces = lines
+    return _svg(width, height, title, pieces=pieces)
 
 
 def bars(parts: Sequence[tuple[float, str]], length: float = 160.0) -> Html:
@@ -368,7 +387,7 @@ def _polyline(stroke: Stroke, pixels: Points) -> str:
         dashes = ' stroke-dasharray="4 3"'
     return (
         f'<{"polygon" if stroke.closed else "polyline"} points="{corners}" fill="none" stroke="{stroke.colour}" '
-        f'stroke-width="{stroke.width:g}" stroke-opacity="{stroke.opacity:.2f}" stroke-linecap="round"{dashes}/>'
+        f'stroke-width="{stroke.width:g}" stroke-linecap="round"{dashes}/>'
     )
 
 

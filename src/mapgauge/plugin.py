@@ -19,6 +19,7 @@ from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Setting, SumRows, Value
 from mapgauge.metrics.rows import Selection
 from mapgauge.metrics.settings import DistanceSettings, HitSettings, Settings, setting
+from mapgauge.results.drawn_links import DrawnLinks
 from mapgauge.views.report.pack import Added, Section
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Command",
     "Content",
     "DistanceSettings",
+    "DrawnLinks",
     "Feature",
     "Figure",
     "Format",

@@ -1,7 +1,7 @@
 """Linear programmes of assignments with links, and their solver."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -129,15 +129,17 @@ def components_of(first: Indices, second: Indices) -> Indices:
     return np.array([number.setdefault(root(a), len(number)) for a, _ in edges], np.int64)
 
 
+Options: TypeAlias = dict[str, bool | int | float | str]  # of the solver, by their names
+
 INTEGRAL = 1e-7  # an assignment this close to 0 or 1 is 0 or 1
-OPTIONS = {"output_flag": False, "threads": 1, "parallel": "off"}
+OPTIONS: Options = {"output_flag": False, "threads": 1, "parallel": "off"}
 # The usual tolerances of 1e-7 would ignore confidences and costs of that size.
-PRECISE = {"dual_feasibility_tolerance": 1e-10, "primal_feasibility_tolerance": 1e-10}
-LINEAR = {"solver": "simplex", "simplex_strategy": 1, "presolve": "off"}
+PRECISE: Options = {"dual_feasibility_tolerance": 1e-10, "primal_feasibility_tolerance": 1e-10}
+LINEAR: Options = {"solver": "simplex", "simplex_strategy": 1, "presolve": "off"}
 # Numbers of a price programme are of one size. Scaling would take a tenth of the time.
-PRICES = LINEAR | {"simplex_scale_strategy": 0}
+PRICES: Options = LINEAR | {"simplex_scale_strategy": 0}
 # Without gaps, the 0/1 solution is the best one, and not one that is close to it.
-BINARY = {"mip_rel_gap": 0.0, "mip_abs_gap": 1e-9, "mip_feasibility_tolerance": 1e-9}
+BINARY: Options = {"mip_rel_gap": 0.0, "mip_abs_gap": 1e-9, "mip_feasibility_tolerance": 1e-9}
 
 
 def solve(problem: Problem, *, binary: bool = False) -> Floats:
@@ -197,7 +199,7 @@ def rounded(solution: Floats) -> Floats:
     return np.clip(np.where(np.abs(solution - whole) <= INTEGRAL, whole, solution), 0.0, 1.0)
 
 
-def _solver(highs: Any, options: dict[str, Any]) -> Any:
+def _solver(highs: Any, options: Options) -> Any:
     """Return HiGHS without a model."""
     solver = highs.Highs()
     for name, value in (OPTIONS | PRECISE | options).items():

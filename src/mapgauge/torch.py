@@ -1,51 +1,27 @@
 """PyTorch: SOSPA as a cost and a loss for training, and metrics for torchmetrics.
 
-The cost and the losses need torch only. The metrics need torchmetrics too, which is imported when they are used.
+The cost and the losses need torch only. The metrics need torchmetrics too. A name is imported when it is first used.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mapgauge.dependencies import require
+from mapgauge.manifest import mapping, own
 
 require("torch", "mapgauge.torch", "torch")
 
-from mapgauge.training.torch.cost import SospaMatching, sospa_cost, sospa_matching  # noqa: E402
-from mapgauge.training.torch.criterion import PldCriterion  # noqa: E402
-from mapgauge.training.torch.loss import SospaLoss, SospaMatcher, pld_loss  # noqa: E402
-from mapgauge.training.torch.targets import Targets  # noqa: E402
-
-if TYPE_CHECKING:
-    from mapgauge.training.torch.metrics import (
-        ConsistentPolylineAveragePrecision,
-        PolylineAveragePrecision,
-        PolylineLocalisationDetection,
-        PolylineMetric,
-        PolylineStability,
-        TrackPolylineLocalisationDetection,
-    )
-
-__all__ = [
-    "ConsistentPolylineAveragePrecision",
-    "PldCriterion",
-    "PolylineAveragePrecision",
-    "PolylineLocalisationDetection",
-    "PolylineMetric",
-    "PolylineStability",
-    "SospaLoss",
-    "SospaMatcher",
-    "SospaMatching",
-    "Targets",
-    "TrackPolylineLocalisationDetection",
-    "pld_loss",
-    "sospa_cost",
-    "sospa_matching",
-]
+# ``torch.pyi`` names the objects for type checkers. ``python -m tools.public_names`` writes it.
+__all__ = sorted(mapping("torch", among=own()))
 
 
 def __getattr__(name: str) -> Any:
-    """Import the metrics on first use."""
-    if name in __all__:
-        from mapgauge.training.torch import metrics
+    known = mapping("torch")
+    if name not in known:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    manifest, place = known[name]
+    globals()[name] = loaded = manifest.load(place)
+    return loaded
 
-        return getattr(metrics, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return __all__

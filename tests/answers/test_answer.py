@@ -2,9 +2,11 @@
 
 import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.commands import said
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
@@ -263,3 +265,17 @@ def test_names_must_fit() -> None:
         mg.answer([results, results], names=["a"])
     with pytest.raises(mg.InvalidInput, match="results"):
         mg.answer([])
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_the_command_that_compares_has_the_answer_of_the_library(count: int, tmp_path: Path) -> None:
+    predictions, truth = demo_world(20)
+    files = [f"m{k}.mg" for k in range(count)]
+    for k, file in enumerate(files):
+        mg.evaluate(predictions.with_confidence(0.9 - 0.1 * k), truth, metrics=["pld"]).save(tmp_path / file)
+    printed = json.loads(said(f"compare {' '.join(files)} --json", tmp_path))["answer"]
+    methods = [mg.load_results(tmp_path / file) for file in files]
+    names = [file.removesuffix(".mg") for file in files]
+    assert printed == json.loads(json.dumps(mg.answer(methods, names=names).to_dict()))
+    # The table compares with the first from four files on, the answer each two.
+    assert len(printed["pairs"]) == count * (count - 1) / 2

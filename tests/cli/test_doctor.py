@@ -15,6 +15,7 @@ def test_it_says_what_a_report_needs(call: Run) -> None:
     assert lines["mapgauge"].startswith(__version__)
     assert "numba" in lines["packages"]
     assert "compiled" in lines["kernels"]
+    assert "thread" in lines["processors"]
     assert {"Python", "system", "processors", "fonts", "ffmpeg", "Chromium", "settings", "plug-ins"} <= set(lines)
 
 

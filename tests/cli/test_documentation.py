@@ -42,13 +42,17 @@ def test_the_page_has_an_example_of_every_command() -> None:
 
 
 @pytest.mark.whole
-def test_the_table_has_every_command() -> None:
-    from mapgauge.cli.app import app
+def test_the_table_has_every_command_in_the_groups_of_the_help() -> None:
+    from mapgauge.cli.app import commands_of
 
-    table = PAGE.read_text(encoding="utf-8").partition("| command | what it does |")[2].partition("\n\n")[0]
-    names = {str(command.name) for command in app.registered_commands}
-    names |= {str(group.typer_instance.info.name) for group in app.registered_groups if group.typer_instance}
-    assert set(re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in table.splitlines()[2:]))) == names
+    table = PAGE.read_text(encoding="utf-8").partition("| | command | what it does |")[2].partition("\n\n")[0]
+    shown = []
+    group = ""
+    for row in table.splitlines()[2:]:
+        _, first, command, *_ = row.split("|")
+        group = first.strip(" *") or group
+        shown.append((group, *re.findall(r"`(\w+)`", command)))
+    assert shown == [(row.group, name) for name, (_, row) in commands_of(plug_ins=False).items()]
 
 
 def test_the_page_names_the_commands_that_have_fail_on() -> None:
@@ -80,3 +84,19 @@ def test_the_tests_in_the_table_of_robustness_exist() -> None:
     assert len(named) > 10
     for file, name in named:
         assert f"def {name}(" in (root / "tests" / file).read_text(encoding="utf-8"), f"{file}::{name}"
+
+
+@pytest.mark.whole
+def test_the_page_of_the_keys_names_every_command_that_prints_json() -> None:
+    import typer.main
+
+    from mapgauge.cli.app import app
+
+    def named(command: Any, name: str) -> list[str]:
+        found = [name] if any("--json" in param.opts for param in command.params) else []
+        for inner, one in getattr(command, "commands", {}).items():
+            found += named(one, f"{name} {inner}".strip())
+        return found
+
+    text = PAGE.with_name("json-output.md").read_text(encoding="utf-8")
+    assert [name for name in named(typer.main.get_command(app), "") if f"`{name}`" not in text] == []

@@ -31,6 +31,7 @@ CALLS = {
     "paper": "WORLD/good.mg WORLD/poor.mg --samples 10 -o paper",
     "confidence": "WORLD/good.mg --figure confidence.png",
     "errors": "WORLD/good.mg --figure errors.png",
+    "suspects": "WORLD/good.mg WORLD/poor.mg",
     "changes": "WORLD/good.mg --prior WORLD/truth.geojson",
     "masks": "WORLD/good.json WORLD/truth.geojson -p maptracker-iou-60x30",
     "track": "WORLD/good.json --poses WORLD/truth.geojson -o tracked.geojson",

@@ -7,7 +7,8 @@ import typer.main
 from tests.cli.conftest import Run
 from tests.cli.test_options import commands
 
-from mapgauge.cli.app import DAILY, HELP_ALL, SCREEN, SELDOM, app, first_sentence
+from mapgauge.cli.app import DAILY, SCREEN, SELDOM, app, first_sentence
+from mapgauge.cli.helps import HELP_ALL
 
 NAMES = [name for name, command in commands() if not hasattr(command, "commands")]
 
@@ -45,3 +46,22 @@ def test_a_short_help_has_whole_sentences_and_defaults() -> None:
     assert first_sentence("Cutoffs of PLD. Tables show it.") == "Cutoffs of PLD."
     assert first_sentence("Seed. It is.  [default: 0]") == "Seed.  [default: 0]"
     assert first_sentence("One sentence.  [required]") == "One sentence.  [required]"
+
+
+GROUPS = sorted(name for name, command in commands() if name and hasattr(command, "commands"))
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_a_command_that_has_commands_takes_help_all_too(call: Run, name: str) -> None:
+    whole = call(name, HELP_ALL)
+    assert whole.returncode == 0
+    assert whole.stdout == call(name, "--help").stdout
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_help_names_arguments_as_the_documentation_does(call: Run, name: str) -> None:
+    usage, _, rest = call(*name.split(), "--help").stdout.partition("\n\n")
+    assert "{" not in usage
+    assert rest.startswith("  ")
+    _, _, arguments = rest.partition("Arguments:\n")
+    assert "<" not in arguments.partition("\n\n")[0]

@@ -30,6 +30,7 @@ PRINTED_BY = {
     "features/global_map/": ("global",),
     "features/priors/": ("changes",),
     "features/splits/": ("splits propose",),
+    "features/suspects/": ("suspects",),
     "features/tracks/": ("track", "consistency"),
     "features/view/": ("view",),
     "checks/": EVALUATING,

@@ -72,6 +72,14 @@ def test_a_terminal_gets_colours_and_a_bar(world: Path) -> None:
     assert text.count("20/20 frames") == 2
 
 
+def test_a_help_and_an_error_have_colours_in_a_terminal(world: Path) -> None:
+    text = Terminal("compare", "--help", cwd=world).finish()
+    assert f"{ESCAPE}1mArguments:{ESCAPE}0m" in text
+    assert f"  {ESCAPE}36m-q, --quiet{ESCAPE}0m  " in text
+    assert ESCAPE not in Terminal("compare", "--help", cwd=world, NO_COLOR="1").finish()
+    assert f"{ESCAPE}1;31mmapgauge:{ESCAPE}0m" in Terminal("inspect", "absent.mg", cwd=world).finish()
+
+
 @pytest.mark.parametrize(("variable", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
 def test_colours_can_be_refused(world: Path, variable: str, value: str) -> None:
     text = Terminal("inspect", "good.mg", cwd=world, columns=100, **{variable: value}).finish()

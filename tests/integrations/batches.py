@@ -4,6 +4,7 @@ from typing import Any
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
+from mapgauge.results.flat import flat
 
 FRAMES = 24
 MAPTR = ("divider", "ped_crossing", "boundary")  # MapTR's order of classes
@@ -48,3 +49,12 @@ def of_frames(truth: mg.MapFrames, tokens: tuple[str, ...]) -> dict[str, Any]:
     assert truth.poses is not None
     scenes = [truth.scenes[i] for i in at]
     return {"scenes": scenes, "timestamps": truth.timestamps[at].tolist(), "poses": truth.poses[at]}
+
+
+def values_over_time() -> dict[str, float]:
+    """Return the values of all metrics over time, as ``evaluate`` computes them."""
+    protocols: dict[str, Any] = {"track_pld": mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}})}
+    protocols |= {"mas": "mas-60x30", "c_map": "maptracker-c-60x30"}
+    tracked = tracked_world()
+    found = [mg.evaluate(*tracked, settings, metrics=[name]) for name, settings in protocols.items()]
+    return {key: value for one in found for key, value in flat(one).items()}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integrations.batches import FRAMES, MAPTR, batch_of, of_frames, tracked_world, world
+from tests.integrations.batches import FRAMES, MAPTR, batch_of, values_over_time, world
 from tests.two_processes import run_two
 
 import mapgauge as mg
@@ -18,12 +18,9 @@ torch: Any = pytest.importorskip("torch", reason="torch is not installed", exc_t
 torchmetrics: Any = pytest.importorskip("torchmetrics", reason="torchmetrics is not installed", exc_type=ImportError)
 
 from mapgauge.torch import (  # noqa: E402
-    ConsistentPolylineAveragePrecision,
     PolylineAveragePrecision,
     PolylineLocalisationDetection,
     PolylineMetric,
-    PolylineStability,
-    TrackPolylineLocalisationDetection,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -211,39 +208,6 @@ def test_columns_are_taken_too(of_pld: dict[str, float]) -> None:
 def test_metrics_say_which_way_is_better() -> None:
     assert PolylineLocalisationDetection.higher_is_better is False
     assert PolylineAveragePrecision.higher_is_better is True
-    assert TrackPolylineLocalisationDetection.higher_is_better is False
-    assert ConsistentPolylineAveragePrecision.higher_is_better is PolylineStability.higher_is_better is True
-
-
-@pytest.fixture(scope="module")
-def over_time() -> dict[str, float]:
-    protocols: dict[str, Any] = {"track_pld": mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}})}
-    protocols |= {"mas": "mas-60x30", "c_map": "maptracker-c-60x30"}
-    tracked = tracked_world()
-    found = [mg.evaluate(*tracked, settings, metrics=[name]) for name, settings in protocols.items()]
-    return {key: value for one in found for key, value in flat(one).items()}
-
-
-@pytest.mark.needs_feature("tracks")
-def test_metrics_of_scenes_give_the_bits_of_evaluate(over_time: dict[str, float]) -> None:
-    kinds = [TrackPolylineLocalisationDetection, PolylineStability, ConsistentPolylineAveragePrecision]
-    collection = torchmetrics.MetricCollection([kind(classes=MAPTR) for kind in kinds])
-    for start in range(0, FRAMES, 7):
-        some = TOKENS[::-1][start : start + 7]
-        x, y = (batch_of(side, some, MAPTR, tracks=True) for side in tracked_world())
-        place = of_frames(TRUTH, some)
-        times, poses = torch.tensor(place["timestamps"]), torch.tensor(place["poses"])
-        collection.update(x, y, some, place["scenes"], times, poses)
-    again = pickle.loads(pickle.dumps(collection)).half()
-    assert plain(collection.compute()) == plain(again.compute()) == over_time
-
-
-@pytest.mark.needs_feature("tracks")
-def test_the_switch_cost_is_the_argument_or_that_of_the_protocol_or_half() -> None:
-    settings = mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.25}})
-    made = [TrackPolylineLocalisationDetection(), TrackPolylineLocalisationDetection(settings)]
-    made.append(TrackPolylineLocalisationDetection(settings, switch_cost=1))
-    assert [metric._empty.settings.protocol.settings["track_pld"].switch_cost for metric in made] == [0.5, 0.25, 1.0]
 
 
 def test_average_precision_takes_the_distances_asked_for() -> None:
@@ -292,9 +256,9 @@ def test_frames_that_a_sampler_repeats_are_noticed_across_processes(
 
 @pytest.mark.needs_feature("tracks")
 def test_scenes_that_are_spread_over_processes_are_whole_again(
-    two_processes: list[Any], over_time: dict[str, float]
+    two_processes: list[Any],
 ) -> None:
-    expected = {key: value for key, value in over_time.items() if not key.startswith("c_map")}
+    expected = {key: value for key, value in values_over_time().items() if not key.startswith("c_map")}
     of_one = {key: value for key, value in expected.items() if key.startswith("track_pld")}
     for found in two_processes:
         assert found["scenes"] == expected

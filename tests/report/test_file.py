@@ -135,6 +135,25 @@ def test_the_scoreboard_marks_the_best_values_and_says_which_method_is_better(tw
     assert "<title>good, poor</title>" in text
 
 
+def test_three_methods_have_the_ranks_of_compare(methods: list[mg.Results], tmp_path: Path) -> None:
+    frames = [replace(one, rows=MemoryRows(one.tokens, None, one.scores)) for one in (*methods, methods[0])]
+    write_report(frames, tmp_path / "three.html", names=["A", "B", "C"], frames=0)
+    text = (tmp_path / "three.html").read_text(encoding="utf-8")
+    overview = Elements(text[text.index('<section id="overview"') : text.index('<section id="values"')]).text
+    assert "Ranks, mean: methods of which none is decided to be better share a rank (Holm, all pairs)" in overview
+    assert "cannot be told from" in overview
+    rows = mg.ranks(mg.compare(frames, names=["A", "B", "C"]))
+    assert [(row.rank, row.name, row.ties) for row in rows] == [(1, "A", ("C",)), (1, "C", ("A",)), (3, "B", ())]
+    cells = "".join(overview.split())
+    places = [cells.index("".join(f"{row.rank}{row.name}{row.estimate}{', '.join(row.ties)}".split())) for row in rows]
+    assert places == sorted(places)
+
+
+def test_two_methods_and_few_scenes_have_no_ranks(two: Path, three: Path) -> None:
+    for page in (two, three):
+        assert "Ranks, mean" not in page.read_text(encoding="utf-8")
+
+
 def test_paths_are_left_out_unless_they_are_wanted(tmp_path: Path) -> None:
     (tmp_path / "secret").mkdir()
     for name, frames in zip(("predictions.geojson", "truth.geojson"), demo_world(3), strict=True):
@@ -441,3 +460,12 @@ def test_methods_that_do_not_compare_are_refused(methods: list[mg.Results], tmp_
 def test_a_place_that_cannot_be_written_is_an_error_in_words(methods: list[mg.Results], tmp_path: Path) -> None:
     with pytest.raises(mg.MapgaugeError, match="cannot be written"):
         write_report(methods[0], tmp_path / "absent" / "report.html", frames=0)
+
+
+def test_progress_counts_all_frames_that_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mapgauge.views.report.page.FRAMES", 2)
+    monkeypatch.setattr("mapgauge.views.report.page.BLOCK", 3)
+    steps: list[tuple[int, int]] = []
+    results = mg.evaluate(*demo_world(10), metrics=["pld"])
+    write_report(results, tmp_path / "page.html", progress=lambda done, of: steps.append((done, of)))
+    assert steps == [(k, 10) for k in range(1, 11)]

@@ -9,9 +9,12 @@ import pytest
 from tests.report.test_file import contents
 
 import mapgauge as mg
+from mapgauge.demo import demo_world
+from mapgauge.markup import stroke_width
 from mapgauge.metrics.colours import FAR
 from mapgauge.metrics.table import colours_of
-from mapgauge.results.marks import STEPS, levels_of, stroke_width
+from mapgauge.results.marks import STEPS, levels_of
+from mapgauge.views.report.explorer import geometry_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +58,20 @@ def test_the_page_has_the_levels_of_all_pieces(two: Path, methods: list[mg.Resul
         frames = [method.assignment(meta["tokens"][frame]) for frame in meta["drawn"]]
         expected = np.concatenate([levels for frame in frames for levels in levels_of(frame)])
         np.testing.assert_array_equal(arrays[f"{k}.predictions.far"], expected)
+
+
+def test_levels_belong_to_the_predictions_that_are_drawn() -> None:
+    results = mg.evaluate(*demo_world(6), metrics=["pld"])
+    least = 0.1
+    columns = geometry_arrays(0, results, None, advance=lambda: None, centred=False, least=least)
+    expected = []
+    for frame in map(results.assignment, results.tokens):
+        matched = {match.prediction for match in frame.matches}
+        for k, (line, levels) in enumerate(zip(frame.predictions, levels_of(frame), strict=True)):
+            if k in matched or (line.confidence or 0.0) >= least:
+                expected.append(levels)
+    assert 0 < len(expected) < len(results.scores.confidence)
+    assert columns["0.predictions.far"].tolist() == np.concatenate(expected).tolist()
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -10,7 +10,7 @@ import mapgauge as mg
 from mapgauge.demo import demo_world
 
 HOSTILE = "</td></svg><script>alert('x')</script><img src=x onerror=\"alert(1)\">&amp;\n"
-ALLOWED = {"div", "table", "thead", "tbody", "tr", "th", "td", "span", "em"}
+ALLOWED = {"iframe", "div", "table", "thead", "tbody", "tr", "th", "td", "span", "em"}
 DRAWN = {"svg", "title", "polyline", "polygon", "circle", "rect", "line"}
 
 

@@ -267,7 +267,7 @@ def test_the_lines_for_heads_have_the_losses_of_their_lines_in_metres(progress: 
     outputs, targets = batch()
     size, origin = torch.tensor([64.0, 32.0]), torch.tensor([-32.0, -16.0])
     share = {**outputs, "pred_points": (outputs["pred_points"] - origin) / size}
-    heads = dict(re.findall(r"^### In (\w+)\n.*?^```python\n(.*?)^```$", PAGE, re.M | re.S))
+    heads = dict(re.findall(r"^## In (\w+)\n.*?^```python\n(.*?)^```$", PAGE, re.M | re.S))
     labels = [target["labels"] for target in targets]
     criterion = lambda *arguments: PldCriterion(10, directed=False)(*arguments, progress)
     maptr = {
@@ -332,3 +332,17 @@ def test_wrong_input_is_refused() -> None:
     ):
         with pytest.raises(mg.InvalidInput, match=message):
             PldCriterion(**arguments)
+
+
+def test_the_sum_of_the_losses_rises_at_the_switch_though_the_lines_stay() -> None:
+    """The page on training has these values."""
+    line = torch.stack([torch.linspace(-20, 20, 20), torch.zeros(20)], -1)
+    truth = torch.stack([line + torch.tensor([0.0, y]) for y in (-6.0, -2.0, 2.0, 6.0)])
+    outputs = {"pred_logits": torch.full((1, 4, 1), 2.0), "pred_points": (truth + torch.tensor([0.0, 0.3]))[None]}
+    labels, closed = torch.zeros(4, dtype=torch.long), torch.zeros(4, dtype=torch.bool)
+    targets = [{"labels": labels, "points": truth, "closed": closed}]
+    criterion = PldCriterion(1000, class_loss="focal", directed=False)
+    totals = [float(criterion(outputs, targets, progress)["total"]) for progress in (0.0, 0.599, 0.6, 1.0)]
+    assert totals == pytest.approx([0.08, 0.08, 1.44, 3.31], abs=0.005)
+    for total in totals[1:]:
+        assert f"{total:.2f}" in PAGE

@@ -15,7 +15,7 @@ from mapgauge.metrics.causes import CAUSES_OF_PLD
 from mapgauge.metrics.metric import CombinedRows, Metric
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import hit_metrics, value_named
-from mapgauge.results.comparison import check_comparable, method_names
+from mapgauge.results.comparison import Comparison, check_comparable, method_names
 from mapgauge.results.results import Results, check_results, totals_of
 from mapgauge.results.statement import Statement
 
@@ -101,8 +101,15 @@ def answer(
         check_results(method)
     called = method_names(methods, names)
     check_comparable(methods, called, metrics=False)
-    count = check_workers(workers)
-    return combined([explain(method, name, count) for name, method in zip(called, methods, strict=True)])
+    return tell(methods, called, check_workers(workers))
+
+
+def tell(
+    methods: Sequence[Results], names: Sequence[str], workers: int | None, comparison: Comparison | None = None
+) -> Answer:
+    """Return the answer about methods that can be compared. A comparison of them saves drawing samples again."""
+    told = [explain(method, name, workers) for name, method in zip(names, methods, strict=True)]
+    return combined(told, comparison)
 
 
 def explain(results: Results, name: str, workers: int | None = None) -> Told:
@@ -119,15 +126,16 @@ def explain(results: Results, name: str, workers: int | None = None) -> Told:
     return Told(name, compared, facts, tuple(statement for statement in said if statement is not None))
 
 
-def combined(methods: Sequence[Told]) -> Answer:
-    """Return the answer about methods that were explained one by one."""
+def combined(methods: Sequence[Told], comparison: Comparison | None = None) -> Answer:
+    """Return the answer about methods that were explained one by one. The comparison is as in ``tell``."""
     protocol = methods[0].results.protocol
     facts = tuple(method.facts for method in methods)
     if len(methods) == 1:
         said = [*about_method(facts[0], protocol), *methods[0].added]
         return Answer(facts, (), tuple(said))
     trusted = [method for method in methods if method.facts.refused is None]
-    pairs = pairs_of([method.facts for method in trusted], _alike([method.results for method in trusted]))
+    compared = _alike([method.results for method in trusted])
+    pairs = pairs_of([method.facts for method in trusted], compared, comparison)
     order = ranked([method.name for method in trusted], [method.results for method in trusted]) if trusted else []
     said = [
         *about_methods(facts, pairs, order, protocol),

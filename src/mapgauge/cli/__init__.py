@@ -120,7 +120,7 @@ def _show_warnings_of_plugins() -> None:
         line: str | None = None,
     ) -> None:
         if issubclass(category, PluginWarning):
-            fail(f"warning: {message}")
+            fail(f"warning: {message}", "warning")
         else:
             usual(message, category, filename, lineno, file, line)
 
@@ -224,6 +224,8 @@ def _open_streams() -> None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may not be able to show an arrow
+            if sys.platform == "win32" and not stream.isatty() and "PYTHONIOENCODING" not in os.environ:
+                stream.reconfigure(encoding="utf-8")  # files and pipes have the same bytes as on other systems
 
 
 def _unexpected(error: Exception) -> int:
@@ -249,7 +251,7 @@ def _unexpected(error: Exception) -> int:
 class Attempts:
     """Writes the outputs of a command. An output that cannot be written is reported, and does not stop the others."""
 
-    failed = False
+    failed: bool = False
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
@@ -267,16 +269,16 @@ class Attempts:
             raise SystemExit(FAILED)
 
 
-def fail(text: str) -> None:
-    """Print one line on stderr, after everything on stdout."""
-    from mapgauge.cli.output import printable
+def fail(text: str, style: str = "error") -> None:
+    """Print one line on stderr, after everything on stdout. The style is that of its beginning in a terminal."""
+    from mapgauge.cli.output import paint, printable
 
     try:
         sys.stdout.flush()
     except OSError:
         _drop_output()
     with suppress(OSError):  # if stderr is full or its reader has ended, the exit code is all that can be said
-        print(f"mapgauge: {printable(text)}", file=sys.stderr, flush=True)  # noqa: T201
+        print(f"{paint('mapgauge:', style, sys.stderr)} {printable(text)}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def fail_with(error: MapgaugeError | MemoryError | OSError) -> None:

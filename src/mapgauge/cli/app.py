@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 import typer
 import typer.main
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from mapgauge.cli.compile import show_compiling
+from mapgauge.cli.helps import HELP, HELP_ALL, CommandGroup, painted_help
 from mapgauge.cli.inputs import FILE_KEYS, RESULTS_KEYS
 from mapgauge.cli.options import RARE, WORK
 from mapgauge.cli.output import set_quiet
@@ -25,8 +26,6 @@ def commands_of(*, plug_ins: bool) -> dict[str, tuple[Manifest, Command]]:
     return {name: found[name] for name in sorted(found, key=order)}
 
 
-HELP = "--help"
-HELP_ALL = "--help-all"
 SCREEN = 40  # lines of a help that is not shortened
 SELDOM = (WORK, RARE)  # the panels that a short help leaves out
 _OF_ALL = "Options"  # the panel of those that every command has
@@ -41,10 +40,15 @@ def first_sentence(about: str) -> str:
     'Seed of the draws.  [default: 0]'
     """
     ending = _DEFAULT.search(about)
-    text = about[: ending.start()] if ending else about
+    if ending:
+        text = about[: ending.start()]
+    else:
+        text = about
     sentence, end, _ = text.partition(". ")
     brief = sentence + end.strip()
-    return f"{brief}  {ending[1]}" if ending else brief
+    if ending:
+        return f"{brief}  {ending[1]}"
+    return brief
 
 
 class _PanelCommand(TyperCommand):
@@ -77,18 +81,21 @@ class _PanelCommand(TyperCommand):
         """Return the help: the whole, or its daily part if the whole is longer than a screen."""
         whole = super().get_help(ctx)
         if ctx.meta.get(HELP_ALL) or whole.count("\n") < SCREEN:
-            return whole
+            return painted_help(whole)
         ctx.meta[_BRIEF] = True
         more = f"  All options, and more about each: {ctx.command_path} {HELP_ALL}"
-        return f"{super().get_help(ctx)}\n\n{more}"
+        return painted_help(f"{super().get_help(ctx)}\n\n{more}")
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the pieces of the line of usage. Typer encloses arguments that are required in braces."""
+        return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write what the command does; in brief only the first paragraph."""
         if ctx.meta.get(_BRIEF):
             formatter.write_paragraph()
             with formatter.indentation():
-                say = formatter.write_text
-            say(self.get_short_help_str(_SHORT))
+                formatter.write_text(self.get_short_help_str(_SHORT))
             return
         super().format_help_text(ctx, formatter)
 
@@ -98,11 +105,16 @@ class _PanelCommand(TyperCommand):
         panels: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
-            usual = "Arguments" if param.param_type_name == "argument" else _OF_ALL
+            if param.param_type_name == "argument":
+                usual = "Arguments"
+            else:
+                usual = _OF_ALL
             panel = getattr(param, "rich_help_panel", None) or usual
             if record is None or (brief and (panel in SELDOM or panel == _OF_ALL)):
                 continue
             names, about = record
+            if param.param_type_name == "argument":
+                names = names.partition(" <")[0]  # Typer adds the type in Python
             panels.setdefault(panel, []).append((names, first_sentence(about) if brief else about))
         last = (RARE, _OF_ALL)
         for panel in sorted(panels, key=lambda panel: last.index(panel) if panel in last else -1):
@@ -124,7 +136,7 @@ _SHORT = 200  # characters of the sentence about a command; longer ones would be
 DAILY = ("evaluate", "compare", "report", "show", "why")  # what `mapgauge` alone lists
 
 
-class _Commands(TyperGroup):
+class _Commands(CommandGroup):
     """All commands. The help lists them in the groups of their manifests."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -174,8 +186,14 @@ _SIDES = ("show", "why", "confidence", "plot", "report", "paper")  # commands th
 def evaluate_first(command: str, files: Sequence[Path | str], *options: str) -> str:
     """Return two lines for the shell: one that evaluates files with some options, and one that looks at the results."""
     # A single file is a file of results, whose predictions and truth are to be named.
-    given = [getattr(file, "given", str(file)) for file in files] if len(files) > 1 else ["PREDICTIONS", "TRUTH"]
-    target = "results.mg" if len(given) <= 2 else "results"
+    if len(files) > 1:
+        given = [getattr(file, "given", str(file)) for file in files]
+    else:
+        given = ["PREDICTIONS", "TRUTH"]
+    if len(given) <= 2:
+        target = "results.mg"
+    else:
+        target = "results"
     second = ["mapgauge", command, *(["FIGURE"] if command == "plot" else []), target]
     return f"{shlex.join(['mapgauge', 'evaluate', *given, *options, '-o', target])} && {shlex.join(second)}"
 
@@ -199,7 +217,9 @@ def advice(command: str | None, option: str) -> str:
     if command in ("evaluate", "sweep") and key in Protocol.__dataclass_fields__:
         return f"Write --set {key}=VALUE"
     owners = [name for name, options in known.items() if option in options]
-    return f"It is an option of {' and '.join(owners)}" if 0 < len(owners) <= _OWNERS else ""
+    if 0 < len(owners) <= _OWNERS:
+        return f"It is an option of {' and '.join(owners)}"
+    return ""
 
 
 def _options() -> dict[str, dict[str, str | None]]:

@@ -60,7 +60,10 @@ class ByCause:
             rows.append([label_of(key), changes[key].numbers, verdict, *costs])
         sums = [number(sum(of.per_km.values())) for of in both]
         rows.append(["PLD", changes["pld"].numbers, verdict_of(changes["pld"], "pld", *names), *sums])
-        per_km = [f"{name} per km" for name in names] if both else []
+        if both:
+            per_km = [f"{name} per km" for name in names]
+        else:
+            per_km = []
         title = f"{names[1]} minus {names[0]}, {printable(class_name)}: causes of the difference in PLD"
         return Table(title, ["cause", "difference", "", *per_km], rows)
 

@@ -157,8 +157,10 @@ def _check(options: CompareOptions, files: Sequence[Path]) -> None:
         refuse("--by", "has no effect with --fail-if and --latex, which are about all frames")
 
 
-def _compared(options: CompareOptions, names: Sequence[str], methods: Sequence["Results"]) -> "Comparison":
-    """Return the comparison that the options ask for. The differences are not corrected yet."""
+def _compared(
+    options: CompareOptions, names: Sequence[str], methods: Sequence["Results"], *, all_pairs: bool
+) -> "Comparison":
+    """Return the comparison of each two methods, or of all with the first. The differences are not corrected yet."""
     from mapgauge import compare as compare_results
 
     return compare_results(
@@ -166,7 +168,7 @@ def _compared(options: CompareOptions, names: Sequence[str], methods: Sequence["
         names=names,
         samples=options.samples,
         level=options.level,
-        pairs="all" if options.all_pairs or len(methods) < MANY else "first",
+        pairs="all" if all_pairs else "first",
     )
 
 
@@ -178,24 +180,32 @@ def _compare_all(
     file: str,
 ) -> None:
     """Print the comparison of methods on all frames, and check the conditions of the gate."""
-    from mapgauge.answers.answer import answer
+    from mapgauge.answers.answer import tell
+    from mapgauge.answers.pairs import MANY as MANY_IN_ANSWER
     from mapgauge.cli.planning import PlanView
     from mapgauge.results import gate
     from mapgauge.results.comparison import with_errors
     from mapgauge.results.comparison_families import with_causes
 
-    comparison = _compared(options, names, methods)
+    has_answer = options.form in ("text", "json") and not options.quiet
+    all_pairs = options.all_pairs or len(methods) < MANY
+    # The answer is about each two methods, and differences cost little beside the samples.
+    whole = _compared(options, names, methods, all_pairs=all_pairs or (has_answer and len(methods) < MANY_IN_ANSWER))
+    comparison = whole if all_pairs else whole.with_first()
     # Ranks are corrected for themselves.
     plans = PlanView(comparison, power=options.power, margin=options.margin, corrected=options.correction != "none")
     shown = _classes(file, comparison, listed(options.classes))
     causes = differences_by_cause(names, methods, comparison.differences, samples=options.samples, level=options.level)
     correction = cast("Correction", options.correction)
     comparison, differences = with_causes(comparison, causes.differences, correction)
-    wrong = with_errors(names, methods) if conditions else []
+    if conditions:
+        wrong = with_errors(names, methods)
+    else:
+        wrong = []
     verdicts = gate.judge([] if wrong else conditions, comparison, methods)
     answered = None
-    if options.form in ("text", "json") and not options.quiet:
-        answered = answer(methods, names=names)
+    if has_answer:
+        answered = tell(methods, names, workers=None, comparison=whole)
     emit(options, Compared(comparison, shown, ByCause(differences, causes.lengths), verdicts, plans, answered))
     if options.form in ("csv", "latex"):
         for note in comparison.notes:
@@ -216,7 +226,8 @@ def _compare_slices(
     from mapgauge.results.comparison_families import of_slices
 
     parts = each_slice(names, methods, options.by or "", tags_of(files, options.by))
-    compared = {name: _compared(options, names, some) for name, some in parts.items()}
+    all_pairs = options.all_pairs or len(methods) < MANY
+    compared = {name: _compared(options, names, some, all_pairs=all_pairs) for name, some in parts.items()}
     corrected = of_slices(compared, cast("Correction", options.correction))
     wanted = listed(options.classes)
     slices = {name: Compared(part, _classes(name, part, wanted)) for name, part in corrected.items()}
@@ -276,7 +287,10 @@ def _tell_untold(verdict: "Verdict") -> None:
         f"gate: {verdict.name}: {condition.text!r} passes on the measured difference of "
         f"{verdict.value - (verdict.baseline or 0.0):+.4f}, but {why}"
     )
-    loses = condition.limit > 0 if condition.above else condition.limit < 0
+    if condition.above:
+        loses = condition.limit > 0
+    else:
+        loses = condition.limit < 0
     if loses and condition.has_margin:
         text += f". To fail then, write '{condition.key} not within {abs(condition.limit):g}'"
     inform(text)

@@ -40,7 +40,10 @@ def compile(options: CompileOptions) -> None:
     unknown = [name for name in wanted if name not in METRICS]
     if unknown:
         refuse("--metrics", str(no_such("unknown metric", unknown[0], list(METRICS))))
-    works = ["read", *wanted] if wanted else known
+    if wanted:
+        works = ["read", *wanted]
+    else:
+        works = known
     try:
         folder = _folder.folder()
     except _folder.Unusable as error:
@@ -84,7 +87,10 @@ def show_compiling() -> None:
 
 def _show(done: int, of: int | None, seconds: float) -> None:
     if can_rewrite():
-        count = f"{done}" if of is None else f"{done} of {of}"
+        if of is None:
+            count = f"{done}"
+        else:
+            count = f"{done} of {of}"
         rewrite(f"compiling kernels (first run on this machine): {count}, {seconds:.0f} s")
 
 

@@ -58,6 +58,7 @@ def demo(options: DemoOptions) -> None:
     results, sweeps = _evaluate(options)
     write_report(results, output / "report.html", names=names, title="mapgauge demo")
     _draw(results, sweeps, names, output)
+    say(f"A report, to open in a browser: {output / 'report.html'}")
     files = ["truth.geojson", *(f"{method}{suffix}" for method in METHODS for suffix in (".json", ".mg"))]
     say(f"Files to try other commands on, in {output}: {', '.join(files)}", indent="  ")
     say()
@@ -68,8 +69,7 @@ def demo(options: DemoOptions) -> None:
         files=[*(output / f"{method}.json" for method in METHODS), output / "truth.geojson"],
         targets=[output / f"{method}.mg" for method in METHODS],
     )
-    show(compared.text())
-    say(f"Open this in a browser: {output / 'report.html'}")
+    show(compared.in_brief())
 
 
 def _evaluate(options: DemoOptions) -> "tuple[list[Results], list[Sweep]]":

@@ -17,7 +17,7 @@ from mapgauge.version import __version__
 from mapgauge.words import counted
 
 # Programs that some functions use: the names under which they are installed, and the option that prints the version.
-PROGRAMS = {
+PROGRAMS: dict[str, tuple[tuple[str, ...], str]] = {
     "ffmpeg": (("ffmpeg",), "-version"),
     "Chromium": (("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"), "--version"),
 }
@@ -63,14 +63,15 @@ class Diagnosis(Document):
 
     def text(self) -> Iterator[Piece]:
         """Return a line for each part."""
-        usable = self.processors["usable"]
+        processors = self.processors
+        threads = counted(processors["threads"], "thread")
         installed = [name for name, lacking in self.extras.items() if not lacking]
         lacking = [f"{name} ({', '.join(packages)})" for name, packages in self.extras.items() if packages]
         rows = [
             ["mapgauge", f"{self.version} in {self.place}"],
             ["Python", self.python],
             ["system", self.system],
-            ["processors", f"{usable} of {self.processors['all']}"],
+            ["processors", f"{processors['usable']} of {processors['all']}; {threads} without --workers"],
             ["terminal", f"{self.terminal['columns']} columns, {self.terminal['encoding']}"],
             ["packages", ", ".join(f"{name} {version}" for name, version in self.packages.items() if version)],
             ["extras", ", ".join(installed) or "none"],
@@ -93,13 +94,16 @@ def diagnose() -> Diagnosis:
     needed = _needed()
     names = dict.fromkeys(name for packages in needed.values() for name in packages)
     versions = {name: _version_of(name) for name in names}
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        available = len(os.sched_getaffinity(0))
+    else:
+        available = os.cpu_count() or 1
     return Diagnosis(
         version=__version__,
         place=without_home(str(Path(__file__).parents[1])),
         python=f"{platform.python_version()} ({platform.python_implementation()})",
         system=platform.platform(),
-        processors={"usable": available, "all": os.cpu_count() or 1},
+        processors={"usable": available, "all": os.cpu_count() or 1, "threads": os.cpu_count() or 1},
         terminal={
             "columns": shutil.get_terminal_size().columns,
             "encoding": getattr(sys.stdout, "encoding", None) or "unknown",

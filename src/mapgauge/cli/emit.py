@@ -96,4 +96,6 @@ def show(pieces: Iterable[Piece], *, gap: bool = False) -> None:
 
 def one_or_all(documents: Sequence[Any]) -> Any:
     """Return the only one of some documents, or the list of several."""
-    return documents[0] if len(documents) == 1 else list(documents)
+    if len(documents) == 1:
+        return documents[0]
+    return list(documents)

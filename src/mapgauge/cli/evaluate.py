@@ -82,7 +82,9 @@ class EvaluateOptions(Printing):
     @property
     def slice_by(self) -> str | None:
         """The column of --by; None without it, and for ``class``, which is a form of the LaTeX table."""
-        return None if self.by == "class" else self.by
+        if self.by == "class":
+            return None
+        return self.by
 
     @property
     def lists(self) -> Sequence[Path]:
@@ -150,12 +152,18 @@ def _plan(
         noted=parsing.metadata_of(options.metadata),
     )
     into_folder = bool(options.output) and is_folder_target(options.output or "")
-    written = None if options.output is None else Path(options.output)
+    if options.output is None:
+        written = None
+    else:
+        written = Path(options.output)
     targets = files_of_each(written, plan.labels, SUFFIX, into_folder=into_folder)
     folders = files_of_each(options.work, plan.labels)
     names = options.names_of_protocols
     pages = [options.page and page_of(options.page, name if len(names) > 1 else "") for name in names]
-    new_folder = written if into_folder or len(plan.labels) > 1 else None
+    if into_folder or len(plan.labels) > 1:
+        new_folder = written
+    else:
+        new_folder = None
     inputs = [*options.predictions, options.truth, *options.lists, options.prior]
     check_targets([*targets, *pages], inputs, folders=folders, new_folder=new_folder)
     check_page("--report", options.page)
@@ -331,7 +339,10 @@ def _checked(
     predictions = turned(path, read(), truth)
     if chosen:  # predictions of other frames are left out, as they are not in this truth
         shared = [token for token in truth.tokens if token in predictions]
-        predictions = predictions.of_tokens(shared) if shared else predictions.at([])
+        if shared:
+            predictions = predictions.of_tokens(shared)
+        else:
+            predictions = predictions.at([])
     check_classes(classes, predictions.name, truth.classes, predictions.classes)
     return predictions
 

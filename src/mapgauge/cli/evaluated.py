@@ -61,8 +61,17 @@ class Evaluated(Document):
             for overview in overviews:
                 yield from summary.tables_of(overview.results, self.names)
             for name, method in zip(self.names, self.results[:: self.protocols], strict=True):
-                of = f"{name}: " if len(self.names) > 1 else ""
+                if len(self.names) > 1:
+                    of = f"{name}: "
+                else:
+                    of = ""
                 yield Line(of + summary.frames_in_words(method), indent="  ", gap=True)
+
+    def in_brief(self) -> Iterator[Piece]:
+        """Return what was compared by the first protocol, and the answer."""
+        overview = self._overview(0)
+        yield from page.header([overview])
+        yield from page.answer_lines(overview.answer)
 
     def _overview(self, number: int) -> page.Overview:
         """Return the part of one protocol."""
@@ -97,7 +106,10 @@ class Evaluated(Document):
         if not notes or self.is_quiet:
             return
         if not self.with_notes:
-            them = "it" if len(notes) == 1 else "them"
+            if len(notes) == 1:
+                them = "it"
+            else:
+                them = "them"
             yield Line(f"{counted(len(notes), 'note')} about the input: --notes prints {them}")
             return
         for finding in notes:

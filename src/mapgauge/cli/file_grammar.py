@@ -91,7 +91,9 @@ def _end_of_quotes(text: str, begin: int) -> int | None:
     if end < 0:
         return None
     is_last = end + 1 == len(text)
-    return end if is_last or text[end + 1] in _MARKS else None
+    if is_last or text[end + 1] in _MARKS:
+        return end
+    return None
 
 
 def split(text: str, *, paths: Collection[str], exists: Callable[[str], bool]) -> tuple[str, list[Text]]:

@@ -40,7 +40,10 @@ def pointing(option: str) -> Iterator[None]:
     try:
         yield
     except InvalidQuery as error:
-        remedy = f"\n{error.remedy.shell}" if error.remedy else ""
+        if error.remedy:
+            remedy = f"\n{error.remedy.shell}"
+        else:
+            remedy = ""
         refuse(option, error.pointer + remedy)
 
 
@@ -95,7 +98,10 @@ def frames(options: FramesOptions) -> None:
     from mapgauge.results.query import parse
 
     with pointing("--where"):
-        query = None if options.where is None else parse(options.where)
+        if options.where is None:
+            query = None
+        else:
+            query = parse(options.where)
     file = one_results("RESULT", options.result)
     results = load_all([file], file_names([file]))[0]
     listed = _listed(options, file, results, query)
@@ -118,7 +124,10 @@ def _listed(options: FramesOptions, file: Path, results: "Results", query: "Quer
         added["like"] = _similarity(results, file, like)
     table = FrameTable(results, tags_of([file], options.by), added)
     with pointing("--where"):
-        kept = None if query is None else table.where(query)
+        if query is None:
+            kept = None
+        else:
+            kept = table.where(query)
     ordered = table.ranked(options.sort, kept)
     if like is not None:
         others = (frame for frame in ordered if results.tokens[frame] != like)
@@ -189,7 +198,9 @@ class FramesListed(Document):
     def to_dict(self) -> dict[str, Any]:
         """Return all columns of frames with both sides, and the tokens of the others."""
         documents = {name: self._document(part) for name, part in self.parts.items()}
-        return {"slices": documents} if self.is_sliced else documents[""]
+        if self.is_sliced:
+            return {"slices": documents}
+        return documents[""]
 
     def _document(self, part: _Apart) -> dict[str, Any]:
         tokens = self.table.results.tokens
@@ -229,7 +240,9 @@ class FramesListed(Document):
         from mapgauge.results.frame_tables import worst_first
 
         first = worst_first(self.table.results.metrics)
-        return [first] if first in self.table.columns else []
+        if first in self.table.columns:
+            return [first]
+        return []
 
     def _cells(self, frames: Sequence[int]) -> dict[str, list[str]]:
         """Return the cells of the columns that text may show: values, counts and tags, and then what names a frame."""
@@ -238,7 +251,10 @@ class FramesListed(Document):
         table = self.table
         main = [value.key for name in table.results.metrics for value in METRICS[name].with_role("main", "headline")]
         flags = [name for name, (kind, _) in table.columns.items() if kind == "flag"]
-        tags = list(table.tags.kinds) if table.tags else []
+        if table.tags:
+            tags = list(table.tags.kinds)
+        else:
+            tags = []
         counts = ["missed", "false", "truth", "predictions"]
         rows = table.rows(frames, self.more)
         keys = [*self._first, *self.more, *main, *counts, *flags, *tags]
@@ -260,7 +276,10 @@ class FramesListed(Document):
         if not frames:
             return
         tokens = ", ".join(printable(self._short[frame]) for frame in frames[:_NAMED])
-        left = f" and {len(frames) - _NAMED} more" if len(frames) > _NAMED else ""
+        if len(frames) > _NAMED:
+            left = f" and {len(frames) - _NAMED} more"
+        else:
+            left = ""
         yield Line(f"{counted(len(frames), 'frame')} without {what}: {tokens}{left}", indent="  ")
 
 

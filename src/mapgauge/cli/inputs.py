@@ -49,7 +49,10 @@ def input_file(text: str) -> GivenPath:
     """
     name, items = split(text, paths=_PATHS, exists=_exists)
     options = _parse(name, items)
-    path = _standard_input(options) if name in STDIN else path_or_url(name)
+    if name in STDIN:
+        path = _standard_input(options)
+    else:
+        path = path_or_url(name)
     path.given = text
     path.options = options
     return path
@@ -189,7 +192,9 @@ def _number(where: str, value: Text) -> float:
 
 
 def _angle(where: str, value: Text) -> float | str:
-    return AUTO if value.letters == AUTO else _number(where, value)
+    if value.letters == AUTO:
+        return AUTO
+    return _number(where, value)
 
 
 def _share(where: str, value: Text) -> float:
@@ -203,7 +208,9 @@ def _least(where: str, value: Text) -> float | dict[str, float]:
     """Return a confidence, or the confidence of one class."""
     name, colon, least = value.rpartition(":")
     share = _share(where, least)
-    return {name.letters: share} if colon else share
+    if colon:
+        return {name.letters: share}
+    return share
 
 
 def _choice(*choices: str) -> Callable[[str, Text], str]:
@@ -318,11 +325,15 @@ class Reading:
         if options_of(path).get("rotate") == AUTO:
             refuse(f"{path},rotate={AUTO}", "needs truth, whose axes are taken. Give an angle: rotate=-90")
         frames = self.predictions(path)
-        return frames.project(AUTO) if options_of(path).get("project") == AUTO else frames
+        if options_of(path).get("project") == AUTO:
+            return frames.project(AUTO)
+        return frames
 
     def poses(self, path: Path) -> "MapFrames | Path":
         """Return frames with poses if the file has options; the file if not, which can also be a folder."""
-        return self.truth(path) if options_of(path) else path
+        if options_of(path):
+            return self.truth(path)
+        return path
 
     def _read(self, path: Path, *, truth: bool = False, opened: "Content | None" = None) -> "MapFrames":
         """Read a file as its options say."""

@@ -183,7 +183,9 @@ class Inspected(Document):
     def to_dict(self) -> Any:
         """Return the document of the only file, or the list of those that could be read."""
         documents = [file.to_dict() for file in self.files]
-        return documents if self.is_list else documents[0]
+        if self.is_list:
+            return documents
+        return documents[0]
 
 
 _LIKELY = 0.5  # a link of a larger weight counts as predicted
@@ -272,7 +274,10 @@ def in_words(frames: "MapFrames") -> list[str]:
 
     contents = contents_of(frames)
     counts = printable(", ".join(f"{count} {name}" for name, count in contents["classes"].items()))
-    empty = f" ({contents['empty_frames']} empty)" if contents["empty_frames"] else ""
+    if contents["empty_frames"]:
+        empty = f" ({contents['empty_frames']} empty)"
+    else:
+        empty = ""
     spread, points, extent = contents["confidence"], contents["points_per_instance"], contents["extent"]
     in_degrees = is_geographic(without_boxes(frames))
     bounds = [
@@ -282,8 +287,14 @@ def in_words(frames: "MapFrames") -> list[str]:
         for axis, ends in extent.items()
         if ends
     ]
-    forward = [] if frames.forward is None else [f"{frames.forward} forward"]
-    measured = [", ".join([*bounds, *forward])] if bounds else forward
+    if frames.forward is None:
+        forward = []
+    else:
+        forward = [f"{frames.forward} forward"]
+    if bounds:
+        measured = [", ".join([*bounds, *forward])]
+    else:
+        measured = forward
     if points:
         least, most = points["least"], points["most"]
         measured.append(f"{least} points each" if least == most else f"{least} to {most} points each")
@@ -292,7 +303,10 @@ def in_words(frames: "MapFrames") -> list[str]:
         confidence = f"confidence {spread['least']:.3f} to {spread['most']:.3f}"
     known = [counted(contents[f"{name}s"], name) for name in ("scene", "track") if contents[f"{name}s"] is not None]
     if frames.format == "poses":  # a file of poses has no lines, so frames without any are no news
-        times = ["time stamps"] if contents["timestamps"] else []
+        if contents["timestamps"]:
+            times = ["time stamps"]
+        else:
+            times = []
         return [", ".join([counted(contents["frames"], "pose"), *known, *times])]
     known += [name for name, key in (("time stamps", "timestamps"), ("poses", "poses")) if contents[key]]
     return [

@@ -58,7 +58,9 @@ def number(key: str, value: float | None) -> str:
     """
     if value is None:
         return "--"
-    return f"{100 * value:.1f}" if _is_percent(key) else f"{value:.3f}"
+    if _is_percent(key):
+        return f"{100 * value:.1f}"
+    return f"{value:.3f}"
 
 
 def cells(
@@ -139,7 +141,10 @@ def methods_table(
     ]
     titles = ["", *(escaped(titled(column.key, protocol)) for column in columns)]
     classes = ["", *(escaped(title_of(column.class_name)) for column in columns)]
-    header = [titles] if all(column.class_name == "mean" for column in columns) else [titles, classes]
+    if all(column.class_name == "mean" for column in columns):
+        header = [titles]
+    else:
+        header = [titles, classes]
     rows = [[escaped(name), *(column[k] for column in body)] for k, name in enumerate(names)]
     return tabular(header, rows, captions)
 

@@ -8,6 +8,7 @@ import typer
 
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Listing, Piece, Printing, emit
+from mapgauge.cli.helps import CommandGroup
 from mapgauge.cli.options import JsonOption
 from mapgauge.cli.output import Table
 from mapgauge.manifest import load_if_possible, mapping
@@ -99,7 +100,10 @@ class ListedMetrics(Document):
 
         documents = []
         for row in METRICS.values():
-            fields = {} if row.settings_type is None else fields_of(row.settings_type)
+            if row.settings_type is None:
+                fields = {}
+            else:
+                fields = fields_of(row.settings_type)
             settings = {key: field.metadata["help"] for key, field in fields.items()}
             documents.append({"name": row.name, "title": row.title, "better": row.better, "settings": settings})
         return documents
@@ -117,7 +121,10 @@ def _settings(protocol: "Protocol") -> str:
             continue
         kind = type(protocol) if metric.at_cutoffs else metric.settings_type
         word = word_of(fields_of(kind)[metric.setting.field])
-        unit = f" ({metric.setting.unit})" if metric.setting.unit not in ("m", "") else ""
+        if metric.setting.unit not in ("m", ""):
+            unit = f" ({metric.setting.unit})"
+        else:
+            unit = ""
         text = f"{metric.setting.word}s{unit} {', '.join(map(str, values))}"
         titles.setdefault((word, text), []).append(metric.title)
     return "; ".join(f"{' and '.join(names)} {text}" for (_, text), names in titles.items())
@@ -127,6 +134,7 @@ def _made() -> typer.Typer:
     """Return the command with a command for each list, of plug-ins too."""
     made = typer.Typer(
         name="list",
+        cls=CommandGroup,
         no_args_is_help=True,
         rich_markup_mode=None,
         help="List formats, protocols, metrics and more.",
@@ -139,4 +147,4 @@ def _made() -> typer.Typer:
     return made
 
 
-lists = _made()
+lists: typer.Typer = _made()

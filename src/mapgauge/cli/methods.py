@@ -79,7 +79,9 @@ class Methods:
         check_one_protocol(self.names, methods)
         if cutoff:
             self._check_cutoff(methods[0].protocol)
-        return [with_data(method, path) for method, path in zip(methods, self.files, strict=True)] if data else methods
+        if data:
+            return [with_data(method, path) for method, path in zip(methods, self.files, strict=True)]
+        return methods
 
     def _check_cutoff(self, protocol: "Protocol") -> None:
         from mapgauge.protocols import full_name
@@ -181,7 +183,9 @@ def _order(folder: Path) -> list[str]:
         names = json.loads(file.read_bytes())
     except (OSError, ValueError):
         return []
-    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    if isinstance(names, list):
+        return [name for name in names if isinstance(name, str)]
+    return []
 
 
 def _inside(folder: Path) -> list[Path]:
@@ -269,11 +273,16 @@ def _what(path: Path) -> str:
 
     content = Content(path)  # an empty file is named as such
     try:
-        about = "" if is_dataset(path) else recognise(content).about
+        if is_dataset(path):
+            about = ""
+        else:
+            about = recognise(content).about
     except MapgaugeError:
         return "this is not a file that mapgauge knows"
     side = next((side for side in ("predictions", "truth") if about.startswith(side)), "predictions or truth")
-    return "this is truth" if side == "truth" else f"these are {side}"
+    if side == "truth":
+        return "this is truth"
+    return f"these are {side}"
 
 
 def check_one_protocol(names: Sequence[str], methods: Sequence["Results"]) -> None:

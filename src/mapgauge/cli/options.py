@@ -31,7 +31,10 @@ def option(names: str, panel: str, text: str, least: int | None = None, **settin
     Values must not be below ``least``. The help ends with the default, if there is one.
     """
     first, *more = names.split()
-    metavar = None if (more or [first])[-1].startswith("-") else more.pop()
+    if (more or [first])[-1].startswith("-"):
+        metavar = None
+    else:
+        metavar = more.pop()
     if least is not None:
         settings["callback"] = bounded(first, f"at least {least}", lambda value: value >= least)
     return typer.Option(first, *more, metavar=metavar, rich_help_panel=panel, help=text, **settings)

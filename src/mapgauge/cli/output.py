@@ -36,7 +36,7 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
 
 
-_STYLES = {"bold": "1", "dim": "2", "error": "1;31", "warning": "33", "note": "36"}
+_STYLES = {"bold": "1", "dim": "2", "error": "1;31", "warning": "33", "note": "36", "name": "36"}
 _BAR = 24  # characters
 _BEAT = 30.0  # seconds between two lines about progress without a terminal
 _SERIOUS = {"error": ("error",), "warning": ("error", "warning")}  # the levels that --fail-on means
@@ -73,14 +73,29 @@ class Table:
 
 def width_of(stream: TextIO) -> int | None:
     """Return the number of columns of a terminal, or None if the stream is not a terminal."""
-    return shutil.get_terminal_size().columns if stream.isatty() else None
+    if stream.isatty():
+        return shutil.get_terminal_size().columns
+    return None
+
+
+def obeys_escapes(stream: TextIO) -> bool:
+    """Whether a stream is a terminal that obeys escape sequences."""
+    if not stream.isatty():
+        return False
+    if sys.platform == "win32":  # its console shows them as they are; other terminals there, such as Git Bash, set TERM
+        return os.environ.get("TERM", "dumb") != "dumb"
+    return os.environ.get("TERM") != "dumb"
 
 
 def paint(text: str, style: str, stream: TextIO | None = None) -> str:
     """Return text in a style, if the stream is a terminal and colours are not disabled (https://no-color.org)."""
-    target = sys.stdout if stream is None else stream
-    plain = not target.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return text if plain else f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+    if stream is None:
+        target = sys.stdout
+    else:
+        target = stream
+    if os.environ.get("NO_COLOR") or not obeys_escapes(target):
+        return text
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
 
 
 def say(text: str = "", stream: TextIO | None = None, indent: str = "", painted: str = "") -> None:
@@ -88,11 +103,17 @@ def say(text: str = "", stream: TextIO | None = None, indent: str = "", painted:
 
     Text that has line breaks is wrapped already, or must stay as it is.
     """
-    target = sys.stdout if stream is None else stream
+    if stream is None:
+        target = sys.stdout
+    else:
+        target = stream
     width = width_of(target)
     if width and "\n" not in text:
         text = textwrap.fill(text, max(width, 20), subsequent_indent=indent, break_long_words=False)
-    start = paint(painted, painted, target) if painted else ""
+    if painted:
+        start = paint(painted, painted, target)
+    else:
+        start = ""
     target.write(f"{start}{text.removeprefix(painted)}\n")
 
 
@@ -121,7 +142,11 @@ def show_table(table: Table, *, gap: bool = True) -> None:
     from mapgauge.markup import text_table
 
     header, *rows = ([printable(cell) for cell in line] for line in (table.header, *table.rows))
-    width = None if table.ids else width_of(sys.stdout)  # a table with ids was made for the width
+    # A table with ids was made for the width.
+    if table.ids:
+        width = None
+    else:
+        width = width_of(sys.stdout)
     text = text_table(header, rows, fixed=table.fixed, ids=table.ids, width=width)
     first, *rest = text.split("\n")
     if gap:
@@ -162,7 +187,10 @@ def distrust(findings: Iterable[Finding]) -> None:
     """Say on stderr how many of the findings above are errors, if any."""
     errors = sum(finding.level == "error" for finding in findings)
     if errors:
-        are = "is an error" if errors == 1 else "are errors"
+        if errors == 1:
+            are = "is an error"
+        else:
+            are = "are errors"
         warn(f"{errors} of the findings above {are}: do not trust the numbers")
 
 
@@ -193,8 +221,13 @@ def pace(elapsed: float, done: int, left: int) -> str:
     rate = done / elapsed
     minutes, seconds = divmod(round(left / rate), 60)
     hours, minutes = divmod(minutes, 60)
-    clock = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
-    return f", {rate:.0f}/s, {clock} left" if rate >= 10 else f", {rate:.2g}/s, {clock} left"
+    if hours:
+        clock = f"{hours}:{minutes:02}:{seconds:02}"
+    else:
+        clock = f"{minutes}:{seconds:02}"
+    if rate >= 10:
+        return f", {rate:.0f}/s, {clock} left"
+    return f", {rate:.2g}/s, {clock} left"
 
 
 @contextmanager
@@ -216,7 +249,10 @@ def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Cal
         if not begun:
             begun.append((now, done))
         share = done / max(of, 1)
-        part = f", setting {min(int(share * settings) + 1, settings)} of {settings}" if settings > 1 else ""
+        if settings > 1:
+            part = f", setting {min(int(share * settings) + 1, settings)} of {settings}"
+        else:
+            part = ""
         counts = f"{done}/{of} {unit}{pace(now - begun[0][0], done - begun[0][1], of - done)}"
         if bar:
             counts = f" [{('=' * round(share * _BAR)).ljust(_BAR)}] {counts}"
@@ -238,7 +274,7 @@ def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Cal
 
 def can_rewrite() -> bool:
     """Whether stderr shows lines about progress: it is a terminal, and the command is without --quiet."""
-    return not is_quiet() and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    return not is_quiet() and obeys_escapes(sys.stderr)
 
 
 def rewrite(text: str = "") -> None:
@@ -262,7 +298,9 @@ def write_json(document: Any) -> None:
 
 
 def _escaped(letter: str) -> str:
-    return letter if letter.isprintable() else json.dumps(letter)[1:-1]
+    if letter.isprintable():
+        return letter
+    return json.dumps(letter)[1:-1]
 
 
 def _finite(value: Any) -> Any:
@@ -270,7 +308,9 @@ def _finite(value: Any) -> Any:
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def write_csv(rows: Sequence[dict[str, Any]], stream: TextIO | None = None, *, keys: Sequence[str] = ()) -> None:
@@ -280,15 +320,23 @@ def write_csv(rows: Sequence[dict[str, Any]], stream: TextIO | None = None, *, k
     terminal, control characters and marks of direction are replaced.
     """
     keys = list(dict.fromkeys([*keys, *(key for row in rows for key in row)]))
-    target = sys.stdout if stream is None else stream
-    shown = _printable_cell if target.isatty() else plain
+    if stream is None:
+        target = sys.stdout
+    else:
+        target = stream
+    if target.isatty():
+        shown = _printable_cell
+    else:
+        shown = plain
     writer = csv.writer(target, lineterminator="\n")
     writer.writerow(map(shown, keys))
     writer.writerows([shown(row.get(key, "")) for key in keys] for row in rows)
 
 
 def _printable_cell(value: Any) -> Any:
-    return printable(plain(value)) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return printable(plain(value))
+    return value
 
 
 def plain(value: Any) -> Any:

@@ -56,7 +56,10 @@ def wrapped(text: str, indent: str = "") -> str:
 def _wrapped_by_columns(text: str, width: int, indent: str) -> list[str]:
     lines = [""]
     for word in text.split(" "):
-        longer = f"{lines[-1]} {word}" if lines[-1].strip() else lines[-1] + word
+        if lines[-1].strip():
+            longer = f"{lines[-1]} {word}"
+        else:
+            longer = lines[-1] + word
         if columns_of(longer) > width and lines[-1].strip():
             lines.append(indent + word)
         else:
@@ -94,7 +97,10 @@ def shortened_path(text: str) -> str:
     if columns_of(text) <= _LONGEST:
         return printable(text)
     path = Path(text)
-    near = f"…/{path.parent.name}/{path.name}" if path.parent.name else path.name
+    if path.parent.name:
+        near = f"…/{path.parent.name}/{path.name}"
+    else:
+        near = path.name
     if columns_of(near) <= 1.5 * _LONGEST:
         return printable(near)
     return shortened(path.name, round(1.5 * _LONGEST))
@@ -242,9 +248,15 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
     protocol = overview.results[0].protocol
     values = [_TableColumn(_title(key, protocol), [number(row.values.get(key)) for row in rows]) for key in keys]
     causes = _TableColumn("largest cause", [_SHORT.get(row.cause or "", label_of(row.cause or "")) for row in rows])
-    title = "method" if len(overview.names) > 1 else "class"
+    if len(overview.names) > 1:
+        title = "method"
+    else:
+        title = "class"
     may_have_bar = keys[:1] == ["pld"] and any(row.families is not None for row in rows)
-    kept = _SHORTEST_BAR + _GAP if may_have_bar else 0
+    if may_have_bar:
+        kept = _SHORTEST_BAR + _GAP
+    else:
+        kept = 0
     for longest in (_LONGEST, _LONGEST_BESIDE):
         names = _TableColumn(title, [shortened(row.name, longest) for row in rows])
         left = room() - names.width + _GAP
@@ -319,7 +331,10 @@ def range_lines(answer: "Answer") -> Iterator[Piece]:
             f"{rings_in_words((ring['from'] or 0.0, ring['to'] or 0.0))}: {number(ring['pld'])}"
             for ring in facts.ranges or ()
         ]
-        of = f" of {facts.name}" if len(answer.methods) > 1 else ""
+        if len(answer.methods) > 1:
+            of = f" of {facts.name}"
+        else:
+            of = ""
         yield Line(wrapped(f"PLD{of} by distance from the ego: {', '.join(known)}", "  "))
 
 
@@ -333,7 +348,10 @@ def worst_frame(overview: Overview) -> Iterator[Piece]:
     results = overview.results[trusted[0]]
     key = worst_first(results.metrics).lstrip("-")
     frames = results.frames(count=1)
-    value = frames[0].get(key) if frames else None
+    if frames:
+        value = frames[0].get(key)
+    else:
+        value = None
     if not isinstance(value, float):  # no metric has values of single frames, or this frame has none
         return
     token = frames[0]["token"]
@@ -344,7 +362,10 @@ def worst_frame(overview: Overview) -> Iterator[Piece]:
         files = [_given(overview.files[trusted[0]]), _given(overview.files[-1])]
         files += [] if results.protocol.name == "paper-60x30" else ["-p", results.protocol.name]
     words = ["mapgauge", "show", *files, "--frame", token, "-o", "worst.svg"]
-    of = f" of {overview.names[trusted[0]]}" if len(overview.names) > 1 else ""
+    if len(overview.names) > 1:
+        of = f" of {overview.names[trusted[0]]}"
+    else:
+        of = ""
     about = wrapped(f"Worst frame{of} ({title_of(key)} {number(value)}). To draw it:", "  ")
     yield Line(f"{about}\n  {shlex.join(words)}")  # a command is one line, so that it can be copied
 

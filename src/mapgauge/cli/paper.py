@@ -160,7 +160,9 @@ def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison:
 
 
 def _text(value: object) -> str:
-    return "/".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+    if isinstance(value, tuple | list):
+        return "/".join(map(str, value))
+    return str(value)
 
 
 def _input(method: "Results", side: int) -> str:

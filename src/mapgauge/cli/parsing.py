@@ -123,7 +123,10 @@ def numbers(option: str, values: Sequence[str] | None, kind: type[float] | type[
     try:
         return [kind(item) for item in listed(values)]
     except ValueError:
-        what = "whole numbers" if kind is int else "numbers"
+        if kind is int:
+            what = "whole numbers"
+        else:
+            what = "numbers"
         refuse(option, f"must be {what} separated by commas, got {','.join(listed(values))!r}")
 
 
@@ -149,8 +152,13 @@ def settings_of(protocol: str, *, cutoff: Texts = None, classes: Texts = None, c
     changed = valid("--set", with_settings, changed, changes or ())
     if cutoff:
         changed = valid("--cutoff", changed.replace, cutoffs=tuple(numbers("--cutoff", cutoff)))
-    wanted = None if listed(classes) == [ALL] else tuple(listed(classes))
-    return valid("--classes", changed.replace, classes=wanted) if classes else changed
+    if listed(classes) == [ALL]:
+        wanted = None
+    else:
+        wanted = tuple(listed(classes))
+    if classes:
+        return valid("--classes", changed.replace, classes=wanted)
+    return changed
 
 
 def one_cutoff(cutoff: Texts, default: float) -> float:

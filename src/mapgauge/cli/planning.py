@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from mapgauge.cli.emit import Line, Piece
 from mapgauge.cli.output import Table, printable
-from mapgauge.results.intervals import FEWEST
 from mapgauge.words import counted
 
 if TYPE_CHECKING:
     from mapgauge.results.comparison import Comparison
     from mapgauge.results.planning import Planned
     from mapgauge.results.runs import RunComparison
-
-FEWEST_RANKED = 3  # methods; the table of differences says who of two is better
 
 
 @dataclass(frozen=True)
@@ -57,14 +54,14 @@ class PlanView:
         return document
 
     def _is_ranked(self) -> bool:
-        count = len(self.comparison.names)
-        if count < FEWEST_RANKED or self.comparison.units < FEWEST:
-            return False  # with too few scenes nothing is decided, and all would be the first
-        return len(self.comparison.differences) == count * (count - 1) // 2
+        from mapgauge.results.ranks import can_rank
+
+        return can_rank(self.comparison)
 
     def _margins(self, first: str, second: str, class_name: str, margin: float) -> Table:
         from mapgauge.metrics.table import title_of
         from mapgauge.results.planning import margin_verdict
+        from mapgauge.results.ranks import directed_keys
 
         changes = self.comparison.differences[first, second][class_name]
         rows = [
@@ -82,6 +79,7 @@ class PlanView:
     def _power(self, first: str, second: str, class_name: str, named: float) -> Table:
         from mapgauge.metrics.table import title_of
         from mapgauge.results.planning import POWER, plan
+        from mapgauge.results.ranks import directed_keys
 
         planned = plan(self.runs or self.comparison, named)[first, second][class_name]
         rows = []
@@ -106,17 +104,19 @@ class PlanView:
 
     def _ranks(self, class_name: str) -> Table:
         from mapgauge.metrics.table import heading
-        from mapgauge.results.ranks import ranks
+        from mapgauge.results.ranks import TIES, ranks, title_of_ranks
 
         key = self._ranked_key(class_name)
         rows = [
             ["-" if row.rank is None else str(row.rank), row.name, str(row.estimate), ", ".join(row.ties)]
             for row in ranks(self.comparison, key, class_name)
         ]
-        title = f"Ranks, {class_name}: methods of which none is decided to be better share a rank (Holm, all pairs)"
-        return Table(title, ["rank", "name", heading(key, self.comparison.protocol), "cannot be told from"], rows, 2)
+        header = ["rank", "name", heading(key, self.comparison.protocol), TIES]
+        return Table(title_of_ranks(class_name), header, rows, 2)
 
     def _ranked_key(self, class_name: str) -> str:
+        from mapgauge.results.ranks import directed_keys
+
         return next(key for key, _ in directed_keys(self.comparison, class_name))
 
     def _seeds(self, class_name: str) -> Iterator[Line]:
@@ -143,6 +143,7 @@ class PlanView:
 
     def _all_margins(self, margin: float) -> list[dict[str, Any]]:
         from mapgauge.results.planning import margin_verdict
+        from mapgauge.results.ranks import directed_keys
 
         found = []
         for (first, second), by_class in self.comparison.differences.items():
@@ -159,6 +160,7 @@ class PlanView:
 
     def _all_plans(self, named: float) -> list[dict[str, Any]]:
         from mapgauge.results.planning import plan
+        from mapgauge.results.ranks import directed_keys
 
         found = []
         for (first, second), by_class in plan(self.runs or self.comparison, named).items():
@@ -206,23 +208,6 @@ def _scenes_in_words(planned: "Planned") -> str:
     if planned.scenes is None:
         return "no number is enough"
     return f"{planned.scenes:,}"
-
-
-def directed_keys(comparison: "Comparison", class_name: str) -> list[tuple[str, bool]]:
-    """Return the keys of tables for which better has a direction, and whether lower is better."""
-    from mapgauge.metrics.metric import ValueKey
-    from mapgauge.metrics.table import value_named
-    from mapgauge.results.comparison import plain_keys
-
-    found = []
-    for key in plain_keys(comparison.estimates[0][class_name]):
-        metric, value = value_named(ValueKey.parse(key).name) or (None, None)
-        if metric is None or value is None:
-            continue
-        arrow = metric.arrow_of(value).strip()
-        if arrow:
-            found.append((key, arrow == "↓"))
-    return found
 
 
 def finite(value: float) -> float | None:

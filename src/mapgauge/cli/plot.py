@@ -145,7 +145,10 @@ def report(options: ReportOptions) -> None:
     exist. Files that were moved are given with the results: RESULTS,predictions=FILE,truth=FILE.
     """
     output, card = options.output, options.card
-    targets = [output] if card is None else [output, card]
+    if card is None:
+        targets = [output]
+    else:
+        targets = [output, card]
     drawn = frames_of(options.frames)
     check_targets(targets, options.files)
     check_page("--output", output)
@@ -233,7 +236,10 @@ def show(options: ShowOptions) -> None:
         without_effect(options, ["frame", "side_by_side"], "with --scene, which draws several frames in small panels")
     check_targets([options.output], sides.files)
     check_figure(options.output)
-    wanted = _wanted(options.frame) if options.scene is None else None
+    if options.scene is None:
+        wanted = _wanted(options.frame)
+    else:
+        wanted = None
     methods = sides.load(cutoff=True, choose=_choose(options.frame, options.scene, wanted))
     shared: dict[str, Any] = {
         "names": sides.names,
@@ -242,7 +248,10 @@ def show(options: ShowOptions) -> None:
         "region": methods[0].protocol.region,
     }
     if options.scene is not None:
-        count = PANELS if options.panels is None else options.panels
+        if options.panels is None:
+            count = PANELS
+        else:
+            count = options.panels
         save_figure(_draw_scene(methods, options.scene, count, options.title, shared), options.output)
         return
     tokens = _chosen(methods, options.frame, wanted, tags_of(sides.files))
@@ -251,7 +260,10 @@ def show(options: ShowOptions) -> None:
     shared["side_by_side"] = options.side_by_side
     shared["title"] = options.title
     if options.title is None:
-        shared["title"] = options.frame if len(tokens) > 1 else tokens[0]
+        if len(tokens) > 1:
+            shared["title"] = options.frame
+        else:
+            shared["title"] = tokens[0]
     save_figure(_draw_frames(methods, tokens, shared), options.output)
 
 
@@ -318,13 +330,29 @@ def _wanted(frame: str) -> _Wanted | None:
     from mapgauge.results.query import parse
 
     match = _RANKED.fullmatch(frame)
-    text = match["query"] if match else frame if _CONDITION.search(frame) else None
+    if match:
+        text = match["query"]
+    elif _CONDITION.search(frame):
+        text = frame
+    else:
+        text = None
     if match is None and text is None:
         return None
     with pointing("--frame"):
-        query = None if text is None else parse(text)
-    rank = match["rank"].lower() if match else "worst"
-    count = int(match["count"]) if match and match["count"] else 1 if match and query is None else SHEET
+        if text is None:
+            query = None
+        else:
+            query = parse(text)
+    if match:
+        rank = match["rank"].lower()
+    else:
+        rank = "worst"
+    if match and match["count"]:
+        count = int(match["count"])
+    elif match and query is None:
+        count = 1
+    else:
+        count = SHEET
     if not 0 < count <= MOST:
         refuse("--frame", f"the number of frames must be from 1 to {MOST}, got {count}")
     return _Wanted(rank, count, query)
@@ -342,7 +370,9 @@ def _choose(frame: str, scene: str | None, wanted: _Wanted | None) -> Choose | N
             y = y.at(scene_frames(y, scene))
         return x.at([x.index[token] for token in y.tokens if token in x]), y
 
-    return None if scene is None and wanted is not None else choose
+    if scene is None and wanted is not None:
+        return None
+    return choose
 
 
 def corners_of(methods: Sequence["Results"], token: str) -> list[dict[str, float]]:
@@ -379,7 +409,10 @@ def _chosen(methods: Sequence["Results"], frame: str, wanted: _Wanted | None, ta
     else:
         table = FrameTable(methods[0], tags)
         with pointing("--frame"):
-            kept = None if wanted.query is None else table.where(wanted.query)
+            if wanted.query is None:
+                kept = None
+            else:
+                kept = table.where(wanted.query)
         ranked, *others = table.apart(table.ranked(None, kept))
         frames = ranked or [*others[0], *others[1]]  # frames without predictions or truth only if there are no others
         if not frames:

@@ -146,9 +146,10 @@ def evaluate_runs(
     With ``keep``, all results keep their geometry, for a report. Otherwise only the last do.
     """
     reported, done, runs = set[Finding](), list[Results](), plan.runs()
-    evaluated = (
-        _streamed(plan, runs, sides, watch) if isinstance(sides, Streamed) else _in_memory(plan, runs, sides, watch)
-    )
+    if isinstance(sides, Streamed):
+        evaluated = _streamed(plan, runs, sides, watch)
+    else:
+        evaluated = _in_memory(plan, runs, sides, watch)
     for run, results in zip(runs, evaluated, strict=True):
         with watch.attempt():
             watch.new_findings([finding for finding in results.findings if finding not in reported])
@@ -170,7 +171,10 @@ def _in_memory(plan: RunPlan, runs: Sequence[Run], sides: InMemory, watch: RunWa
         if k % len(plan.protocols) == 0:
             predictions = sides.predictions[k // len(plan.protocols)](truth)
             watch.read("predictions", predictions)
-        which = f" ({k + 1} of {len(runs)})" if len(runs) > 1 else ""
+        if len(runs) > 1:
+            which = f" ({k + 1} of {len(runs)})"
+        else:
+            which = ""
         with watch.progress(f"evaluating {run.label}{which}") as advance:
             results = evaluate_frames(
                 predictions,
@@ -190,7 +194,10 @@ def _in_memory(plan: RunPlan, runs: Sequence[Run], sides: InMemory, watch: RunWa
 def _streamed(plan: RunPlan, runs: Sequence[Run], sides: Streamed, watch: RunWatch) -> Iterator[Results]:
     for k, run in enumerate(runs):
         predictions = sides.predictions[k // len(plan.protocols)]
-        label = f"{run.label} ({k + 1} of {len(runs)})" if len(runs) > 1 else str(predictions)
+        if len(runs) > 1:
+            label = f"{run.label} ({k + 1} of {len(runs)})"
+        else:
+            label = str(predictions)
         with watch.progress(f"evaluating {label}", "rows") as advance:
             results = evaluate(
                 predictions,

@@ -24,10 +24,16 @@ def tags_of(files: Sequence[Path], by: str | None = None) -> "Tags | None":
     from mapgauge.results.tags import read_tags
 
     named = next((file for path in files if (file := named_file(path, "tags")) is not None), None)
-    tags = None if named is None else read_tags(named)
+    if named is None:
+        tags = None
+    else:
+        tags = read_tags(named)
     known = ["scene", *(tags.kinds if tags else ())]
     if by not in (None, "class", *known):
-        more = "" if tags else ". Tags come from a table: FILE,tags=TABLE"
+        if tags:
+            more = ""
+        else:
+            more = ". Tags come from a table: FILE,tags=TABLE"
         refuse("--by", f"must be one of {', '.join(known)}, got {by!r}{more}{did_you_mean(by or '', known)}")
     return tags
 

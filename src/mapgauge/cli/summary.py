@@ -190,7 +190,9 @@ def _named(key: str, results: Sequence["Results"]) -> "Protocol | None":
     from mapgauge.metrics.table import setting_of
 
     protocols = {setting_of(key, method.protocol): method.protocol for method in results if key in method.mean}
-    return next(iter(protocols.values())) if len(protocols) == 1 else None
+    if len(protocols) == 1:
+        return next(iter(protocols.values()))
+    return None
 
 
 def _keys(results: Sequence["Results"]) -> list[str]:

@@ -88,7 +88,10 @@ def _sweeps(
     sweeps = []
     read = reading.each(names, options.predictions, options.truth, options.classes)
     for k, (called, x, y) in enumerate(read, 1):
-        method = f"{called} ({k} of {len(names)})" if len(names) > 1 else called
+        if len(names) > 1:
+            method = f"{called} ({k} of {len(names)})"
+        else:
+            method = called
         with output.progress(f"evaluating {method}", settings=samplings * regions) as advance:
             swept = sweep_settings(
                 x,
@@ -175,17 +178,26 @@ class SweptSettings(Document):
     @property
     def _header(self) -> list[str]:
         settings = ["region", "sampling", "cutoff"]
-        return ["name", *settings] if self._several else settings
+        if self._several:
+            return ["name", *settings]
+        return settings
 
     def _head(self, row: dict[str, Any]) -> list[str]:
         """Return the cells that name a row."""
         from mapgauge.evaluation.sweeps import region_of, sampling_of
 
-        cutoff = "-" if row["cutoff"] is None else f"{row['cutoff']:g} m"
+        if row["cutoff"] is None:
+            cutoff = "-"
+        else:
+            cutoff = f"{row['cutoff']:g} m"
         settings = [region_of(row), sampling_of(row), cutoff]
-        return [row["name"], *settings] if self._several else settings
+        if self._several:
+            return [row["name"], *settings]
+        return settings
 
 
 def _size(region: tuple[float, float] | None) -> str:
     """Return a region for CSV, which has a column of its own that says whether the sides were cropped."""
-    return "" if region is None else "x".join(f"{length:g}" for length in region)
+    if region is None:
+        return ""
+    return "x".join(f"{length:g}" for length in region)

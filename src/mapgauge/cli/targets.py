@@ -18,6 +18,7 @@ SUFFIX = ".mg"
 PAGES = (".html", ".htm")
 FIGURES = (".pdf", ".png", ".svg", ".eps", ".jpg", ".jpeg")
 _LOCAL = ("file://", "local://")  # URLs of files on this machine
+_NOT_ON_WINDOWS = '<>:"|?*'  # characters that no file can have in its name there, or that mean something else
 _ANOTHER = "Give another name"
 _ELSEWHERE = "Pass another folder, or an empty one, with --output"
 _MOST_OF_MARK = 1 << 16  # bytes
@@ -117,11 +118,10 @@ def check_geometry(output: Path | None, *, wanted: bool) -> None:
 def check_page(option: str, path: Path | None) -> None:
     """Refuse a report that is no HTML page."""
     if path is not None and path.suffix.lower() not in PAGES:
-        advice = (
-            "For a PDF, open the report in a browser and print it; for figures, use mapgauge plot"
-            if path.suffix.lower() in FIGURES
-            else f"Write to {path.with_suffix(PAGES[0]).name}"
-        )
+        if path.suffix.lower() in FIGURES:
+            advice = "For a PDF, open the report in a browser and print it; for figures, use mapgauge plot"
+        else:
+            advice = f"Write to {path.with_suffix(PAGES[0]).name}"
         refuse(option, f"a report is an HTML page: expected a name that ends in {PAGES[0]}, got {path}. {advice}")
 
 
@@ -142,7 +142,10 @@ def own_folder(folder: Path, mark: str, files: Sequence[str], writer: str) -> No
     make_folder(folder)
     try:
         names = {file.name for file in folder.iterdir()}
-        own = set(Content(folder / mark, _MOST_OF_MARK).data.decode().split()) if mark in names else set[str]()
+        if mark in names:
+            own = set(Content(folder / mark, _MOST_OF_MARK).data.decode().split())
+        else:
+            own = set[str]()
     except UnreadableFile as error:
         raise UnreadableFile(error.message, remedy=_ELSEWHERE) from error
     except (OSError, UnicodeDecodeError) as error:
@@ -173,12 +176,17 @@ def files_of_each(
 
 def page_of(page: Path, protocol: str) -> Path:
     """Return the file of the report of one of several protocols: ``report-maptr.html``. "" is for the only one."""
-    return page.with_name(f"{page.stem}-{protocol}{page.suffix}") if protocol else page
+    if protocol:
+        return page.with_name(f"{page.stem}-{protocol}{page.suffix}")
+    return page
 
 
 def _stems(names: Sequence[str]) -> list[str]:
     """Return a file name for each method. Refuse names that become the same file name."""
-    stems = [name.replace("/", "-").replace(os.sep, "-") for name in names]
+    refused = f"/{os.sep}"
+    if sys.platform == "win32":
+        refused += _NOT_ON_WINDOWS
+    stems = [name.translate(dict.fromkeys(map(ord, refused), "-")) for name in names]
     folded = [stem.casefold() if sys.platform in ("win32", "darwin") else stem for stem in stems]
     for k, stem in enumerate(folded):
         if stem in folded[:k]:
@@ -219,7 +227,10 @@ def _check_input(path: Path, source: Path, *, folder: bool) -> None:
         raise MapgaugeError(f"{path}: this folder contains the input {source}", remedy="Give another folder")
     # Not ``Path.is_dir``, which fails if the name is too long: reading it gives a better error.
     if not folder and os.path.isdir(source) and _is_part(path, real, against):  # noqa: PTH112
-        what = "overwrite" if path.exists() else "become"
+        if path.exists():
+            what = "overwrite"
+        else:
+            what = "become"
         raise MapgaugeError(f"{path}: would {what} a part of {source}, which this command uses", remedy=_ANOTHER)
 
 

@@ -9,6 +9,7 @@ import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.command import command, without_effect
+from mapgauge.cli.helps import CommandGroup
 from mapgauge.cli.inputs import options_of
 from mapgauge.cli.inspect import in_words
 from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_table, tell_findings, warn
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
     from mapgauge.frames.map_frames import MapFrames
 
-truth = typer.Typer(
+truth: typer.Typer = typer.Typer(
     name="truth",
+    cls=CommandGroup,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Cut ground truth from the maps of a data set or your own map.",
@@ -130,7 +132,10 @@ def av2(options: Argoverse2Options) -> None:
     if options.height:
         valid("--height", with_height, rules_named("argoverse2", options.rules))
     settings["height"] = options.height
-    settings["every_counts"] = "all" if options.every_through_all else "scene"
+    if options.every_through_all:
+        settings["every_counts"] = "all"
+    else:
+        settings["every_counts"] = "scene"
     _make(options, cut, settings)
 
 

@@ -1,7 +1,7 @@
 """What happens during ``mapgauge evaluate``: progress, findings, files that were written, interrupts."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,8 +39,8 @@ class EvaluationWatch:
         self.findings: list[Finding] = []
         self.told: list[Told] = []  # what is said of each run, in the order of the runs
         self.saved: list[Path] = []
-        self.outputs = Attempts()
-        self.attempt = self.outputs.attempt
+        self.outputs: Attempts = Attempts()
+        self.attempt: Callable[[], AbstractContextManager[None]] = self.outputs.attempt
         self._doing = "starting"
         self._done: tuple[int, int, str] | None = None  # of the work that is in progress: units, all of them, the noun
 
@@ -49,8 +49,14 @@ class EvaluationWatch:
         self._doing = "reading"
         size = sum(file.stat().st_size for file in files if file.is_file())
         names = ", ".join(file.name for file in files[:_NAMED])
-        more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
-        megabytes = f" ({size / _MEGABYTE:,.0f} MB)" if size >= _MEGABYTE else ""
+        if len(files) > _NAMED:
+            more = f" and {len(files) - _NAMED} more"
+        else:
+            more = ""
+        if size >= _MEGABYTE:
+            megabytes = f" ({size / _MEGABYTE:,.0f} MB)"
+        else:
+            megabytes = ""
         if can_rewrite():
             rewrite(printable(f"reading {names}{more}{megabytes} ..."))
 

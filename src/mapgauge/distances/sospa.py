@@ -259,6 +259,10 @@ def _alignment(
     else:
         walked = pairs[:, 1]
     wraps = closed and bool(np.any(walked[1:] < walked[:-1]))
+    if wraps:
+        shift = int(walked[0])
+    else:
+        shift = 0
     return Alignment(
         value=float(_metres(np.array(total), cutoff, order)),
         normalised=float(normalised),
@@ -266,7 +270,7 @@ def _alignment(
         matched_points=float(cost if order == 1 else cost * cutoff**order),
         unmatched_x=_others(pairs[:, 0], n),
         unmatched_y=_others(pairs[:, 1], m),
-        shift=int(walked[0]) if wraps else 0,
+        shift=shift,
         reversed=bool(backward),
     )
 

@@ -5,6 +5,7 @@ system) can be passed as an object. A new engine is a function that opens an exe
 """
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
@@ -25,6 +26,7 @@ EngineLike: TypeAlias = Any  # a name of ENGINES, the address of a scheduler, a 
 ATTEMPTS = 3  # how often a task is tried if its worker dies
 _PATIENCE = 600  # seconds to wait for the first worker of a cluster
 _SAFE_PATH = "PYTHONSAFEPATH"  # a variable of Python: the option -P
+_MOST_ON_WINDOWS = 61  # processes of a pool, by the documentation of ProcessPoolExecutor
 _AHEAD = 2  # submitted tasks per worker: one that runs, and one that waits
 
 
@@ -83,6 +85,8 @@ def _processes(workers: int) -> Iterator[Pool]:
 
     _check_semaphores("processes")
     # Processes are spawned: a forked process would inherit locks that threads of the parent hold.
+    if sys.platform == "win32":
+        workers = min(workers, _MOST_ON_WINDOWS)
     make = partial(ProcessPoolExecutor, workers, mp_context=get_context("spawn"), initializer=end_with_parent)
     pool = Pool(make(), lambda: workers)
 

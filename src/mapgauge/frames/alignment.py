@@ -31,11 +31,13 @@ class UnknownFrames(InvalidInput):
         are = "frames are"
         if predicted == 1:
             are = "frame is"
+        if disjoint:
+            remedy = Remedy.of(same)
+        else:
+            remedy = Remedy(more.format('unknown="ignore"'), more.format("--ignore-unknown"))
         return cls(
             f"{len(extra)} of {predicted} predicted {are} not in the truth (first: {extra[0]}{instead})",
-            remedy=Remedy.of(same)
-            if disjoint
-            else Remedy(more.format('unknown="ignore"'), more.format("--ignore-unknown")),
+            remedy=remedy,
         )
 
 
@@ -107,13 +109,21 @@ def align(
         names = tuple(dict.fromkeys(lines))
     else:
         names = tuple(classes)
+    if place is None:
+        frame = x.frame
+    else:
+        frame = place[x.frame]
+    if truth.poses is None and len(x) == len(truth):
+        poses = x.poses
+    else:
+        poses = truth.poses
     x = replace(
         x,
-        frame=x.frame if place is None else place[x.frame],
+        frame=frame,
         tokens=truth.tokens,
         scenes=truth.scenes,
         timestamps=truth.timestamps,
-        poses=x.poses if truth.poses is None and len(x) == len(truth) else truth.poses,
+        poses=poses,
         boxes=boxes,
     )
     if truth.boxes == boxes:

@@ -50,6 +50,10 @@ def without_boxes(frames: "MapFrames") -> "MapFrames":
 
 def resampled(frames: "MapFrames", spacing: float | None, count: int | None, sampling: Sampling) -> Polylines:
     """Return the polylines, resampled, and the boxes as they are."""
+    if frames.boxes:
+        kept = is_box(frames)
+    else:
+        kept = None
     return resample_polylines(
         frames.polylines,
         spacing=spacing,
@@ -57,7 +61,7 @@ def resampled(frames: "MapFrames", spacing: float | None, count: int | None, sam
         sampling=sampling,
         locate=partial(place_of, frames),
         frames=frames.offsets,
-        kept=is_box(frames) if frames.boxes else None,
+        kept=kept,
         forward=frames.forward,
     )
 

@@ -32,13 +32,11 @@ from mapgauge.geometry.projections import (
     project_points,
     projection_at,
 )
-from mapgauge.markup import Stroke, block, colours_of, drawing, legend, line, shortened, table
+from mapgauge.markup import Stroke, block, colours_of, drawing, legend, line, shortened, stroke_width, table
 from mapgauge.typing import Confidences, Flags, Forward, Indices, Points, Sampling
 from mapgauge.words import counted, did_you_mean
 
 Names: TypeAlias = NDArray[np.str_]
-
-FAINTEST = 0.1  # the smallest opacity of a prediction
 
 OF_INSTANCES = ("frame", "label", "confidence")  # that all frames or all predictions have; ``columns`` has the others
 FIELDS = ("track", "intersection", "ignore", "change", "nodes")  # the rows of ``COLUMNS`` that are fields
@@ -199,11 +197,11 @@ class MapFrames:
         ]
         if len(self.polylines):
             token = self.tokens[self.frame[0]]
-            instances = [(1.0 if each.confidence is None else each.confidence, each) for each in self[token]]
+            instances = [(stroke_width(each.confidence), each) for each in self[token]]
             colours = colours_of(self.classes)
             strokes = [
-                Stroke(each.points, colours[each.class_name], opacity=max(sure, FAINTEST))
-                for sure, each in sorted(instances, key=lambda pair: pair[0])  # the surest on top
+                Stroke(each.points, colours[each.class_name], width)
+                for width, each in sorted(instances, key=lambda pair: pair[0])  # the surest on top
             ]
             in_frame = {each.class_name for _, each in instances}
             pieces += [

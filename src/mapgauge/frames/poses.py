@@ -33,13 +33,18 @@ def take_poses(frames: MapFrames, others: MapFrames) -> MapFrames:
             remedy="Check that both are of the same drives. A pose needs the token of its frame, or its time to 1 ms",
         )
     turns = turns_between(frames.forward, others.forward)
+    if turns:
+        poses = others.poses[rows] @ rotation_about_z(90 * turns)
+    else:
+        poses = others.poses[rows]
+    timestamps = frames.timestamps
+    if timestamps is None and others.timestamps is not None:
+        timestamps = others.timestamps[rows]
     return replace(
         frames,
-        poses=others.poses[rows] @ rotation_about_z(90 * turns) if turns else others.poses[rows],
+        poses=poses,
         scenes=frames.scenes or (others.scenes and tuple(others.scenes[row] for row in rows)),
-        timestamps=others.timestamps[rows]
-        if frames.timestamps is None and others.timestamps is not None
-        else frames.timestamps,
+        timestamps=timestamps,
         findings=tuple(dict.fromkeys((*frames.findings, *pose_findings(others)))),
     )
 

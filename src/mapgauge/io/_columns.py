@@ -53,10 +53,14 @@ class InstanceColumns(NamedTuple):
         if keep.all():
             return self, findings
         links = kept_links(self.links, np.flatnonzero(keep), count)
+        if self.confidence is None:
+            confidence = None
+        else:
+            confidence = self.confidence[keep]
         kept = InstanceColumns(
             frame=self.frame[keep],
             label=self.label[keep],
-            confidence=None if self.confidence is None else self.confidence[keep],
+            confidence=confidence,
             sizes=self.sizes[keep],
             coords=self.coords[np.repeat(keep, self.sizes)],
             links=links,

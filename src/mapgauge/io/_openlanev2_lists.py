@@ -199,7 +199,11 @@ class ListReader:
         for key, entries in lists.items():
             starts[key] = len(self._inside)
             for i, entry in enumerate(entries):
-                self._add(key, entry, f"{where}.{key}[{i}]", scene=f"{segment}/" if segment else "")
+                if segment:
+                    scene = f"{segment}/"
+                else:
+                    scene = ""
+                self._add(key, entry, f"{where}.{key}[{i}]", scene=scene)
         count = len(self._inside)
         elements = range(count - len(lists.get("traffic_element", ())), count)
         if self._topology is not None and self._lanes in lists:

@@ -329,7 +329,9 @@ def _block(values: Any) -> NDArray[Any]:
     pa, _ = pyarrow_modules()
     if values.null_count:
         known = _block(values.drop_null())
-        floating = known.dtype if known.dtype.kind == "f" else np.float64
+        floating = np.dtype(np.float64)
+        if known.dtype.kind == "f":
+            floating = known.dtype
         numbers = np.full(len(values), np.nan, floating)
         numbers[_block(values.is_valid())] = known
         return numbers
@@ -372,7 +374,11 @@ def read_links(columns: ParquetColumns, frame: Indices, instance: Indices) -> Li
     kind = members.get("kind", np.full(len(row), SUCCESSOR))
     number = np.full(len(sizes), -1)
     number[instance] = np.arange(len(instance))
-    counts = np.bincount(frame[instance], minlength=int(frame[-1]) + 1 if len(frame) else 0)
+    if len(frame):
+        minlength = int(frame[-1]) + 1
+    else:
+        minlength = 0
+    counts = np.bincount(frame[instance], minlength=minlength)
     first = counts.cumsum() - counts
     target = members["target"]
 

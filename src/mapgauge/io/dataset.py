@@ -323,7 +323,7 @@ class DatasetWriter:
         if file_rows is not None:
             self._file_rows = file_rows
         self._group_rows = group_rows
-        self.path = os.fspath(path).rstrip("/" if is_url(path) else f"/{os.sep}")
+        self.path: str = os.fspath(path).rstrip("/" if is_url(path) else f"/{os.sep}")
         if is_url(self.path):
             if _exists(self.path):
                 raise InvalidInput(f"{self.path}: files exist already at this URL", remedy="Give another URL")

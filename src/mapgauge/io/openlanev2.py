@@ -182,6 +182,10 @@ def _add_instances(
     if lanes is not None:
         bounds = np.searchsorted(frame, np.arange(len(annotations) + 1))
         links = _links(tree, collector, lanes, entries=entries, annotations=annotations, bounds=bounds)
+    if (inside < 0).all():
+        intersection = None
+    else:
+        intersection = inside > 0
     collector.add_columns(
         frame,
         code,
@@ -189,7 +193,7 @@ def _add_instances(
         *_points(tree, points, box),
         _tracks(collector, frame, code, identity=identity),
         links,
-        intersection=None if (inside < 0).all() else inside > 0,
+        intersection=intersection,
     )
 
 

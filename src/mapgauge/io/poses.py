@@ -119,10 +119,14 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
         if isinstance(time, str) and time.isdecimal() and len(time) < 20:
             time = int(time)
         pose = _pose(check, given, where)
+        if time is None:
+            timestamp = None
+        else:
+            timestamp = check.whole(time, f"{where}.timestamp")
         collector.add_frame(
             token,
             scene=None if scene is None else str(scene),
-            timestamp=None if time is None else check.whole(time, f"{where}.timestamp"),
+            timestamp=timestamp,
             pose=pose @ _named_pose(check, about, where, prefix="lidar2ego_") if lidar else pose,
         )
     if lidar:

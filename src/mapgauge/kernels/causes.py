@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge.kernels._jit import ONE, ZERO, U, jit, jit_allocating
-from mapgauge.kernels.fits import NONE, best_fit, gaps_between, nearest_point, share_closer
+from mapgauge.kernels.fits import NONE, best_fit, gaps_between, nearest_end, nearest_point, share_closer
 from mapgauge.kernels.lines import START, STOP, box_distance_squared, length_of
 from mapgauge.kernels.pld import in_order
 from mapgauge.kernels.sospa import value_of
@@ -34,11 +34,17 @@ class Rules(NamedTuple):
 
 
 @jit
-def _beyond_end(lines, closed, q, x, nearest):
-    """Whether a point is past an end of an open line: its nearest point is an end, and it lies ahead of this end."""
+def _beyond_end(lines, closed, q, x, gap):
+    """Whether a point is past an end of an open line: its nearest point is an end, and it lies ahead of this end.
+
+    ``gap`` is its squared distance to the nearest point.
+    """
     start = lines.span[x, START]
     last = lines.span[x, STOP] - ONE
-    if closed[x] or start == last or (nearest != start and nearest != last):
+    if closed[x] or start == last:
+        return False
+    nearest = nearest_end(lines, q, x, gap)
+    if nearest > last:
         return False
     if nearest == start:
         before = start + ONE
@@ -89,8 +95,9 @@ def _along_truth(lines, closed, order, bounds, g, x, weight, limit, least, taken
         for q in range(lines.span[y, START], lines.span[y, STOP]):
             near[q] = False
             if gap[q] < limit:
-                p = nearest_point(lines, q, x, gap[q])
-                near[q] = owner[p] == y and not _beyond_end(lines, closed, q, x, p)
+                # The nearest point of x is needed only where several true lines are near.
+                owns = owned == count or owner[nearest_point(lines, q, x, gap[q])] == y
+                near[q] = owns and not _beyond_end(lines, closed, q, x, gap[q])
             if near[q]:
                 free[q] = max(free[q], weight)
                 covered += 1
@@ -227,8 +234,7 @@ def _mark_close(lines, closed, x, y, partner, limit, gap, close):
     for p in range(lines.span[x, START], lines.span[x, STOP]):
         close[p] = partner[p] < 0 and gap[p] < limit
         if close[p] and not closed[y]:
-            nearest = nearest_point(lines, p, y, gap[p])
-            close[p] = nearest != lines.span[y, START] and nearest + ONE != lines.span[y, STOP]
+            close[p] = nearest_end(lines, p, y, gap[p]) == lines.span[y, STOP]
         if close[p]:
             count += 1
     return count
@@ -336,7 +342,7 @@ def causes_of_groups(lines, closed, confidence, bounds, classes, assigned, rules
         settled[y] = not loose[x]
         for q in range(lines.span[y, START], lines.span[y, STOP]):
             if near[q] and not loose[x]:
-                taken[q] = not _beyond_end(lines, closed, q, x, nearest_point(lines, q, x, gap[q]))
+                taken[q] = not _beyond_end(lines, closed, q, x, gap[q])
     for g in range(len(bounds)):
         for k in range(bounds[g, 0], bounds[g, 1]):
             x = order[k]

@@ -66,23 +66,29 @@ def _least_square(points, i, first, last):
 
 
 @jit
-def _write_gaps(lines, x, y, limit, gap):
-    x_stop = lines.span[x, STOP]
-    for begin in range(lines.span[x, START], x_stop, BLOCK):
-        p, q = _points_near(lines, x, begin, y, limit)
-        for i in range(begin, min(begin + BLOCK, x_stop)):
-            square = _least_square(lines.points, i, p, q)
-            gap[i] = square if square < limit else np.inf
-
-
-@jit
 def gaps_between(lines, x, y, limit, gap):
     """Write the squared distance of each point of x to the nearest point of y, and of each point of y to x.
 
-    Points whose squared distance is ``limit`` or more have infinity.
+    Points whose squared distance is ``limit`` or more have infinity. Each pair of points is measured once.
     """
-    _write_gaps(lines, x, y, limit, gap)
-    _write_gaps(lines, y, x, limit, gap)
+    for j in range(lines.span[y, START], lines.span[y, STOP]):
+        gap[j] = limit
+    x_stop = lines.span[x, STOP]
+    for begin in range(lines.span[x, START], x_stop, BLOCK):
+        first, last = _points_near(lines, x, begin, y, limit)
+        for i in range(begin, min(begin + BLOCK, x_stop)):
+            nearest = limit
+            for j in range(first, last):
+                square = _square(lines.points, i, j)
+                nearest = lesser(nearest, square)
+                gap[j] = lesser(gap[j], square)
+            if nearest < limit:
+                gap[i] = nearest
+            else:
+                gap[i] = np.inf
+    for j in range(lines.span[y, START], lines.span[y, STOP]):
+        if gap[j] >= limit:
+            gap[j] = np.inf
 
 
 @jit
@@ -92,6 +98,18 @@ def nearest_point(lines, i, y, gap):
     while _square(lines.points, i, j) != gap:
         j += ONE
     return j
+
+
+@jit
+def nearest_end(lines, i, y, gap):
+    """The point of line y that ``nearest_point`` finds if it is an end of the line; otherwise the stop of the line."""
+    start = lines.span[y, START]
+    stop = lines.span[y, STOP]
+    if _square(lines.points, i, start) == gap:
+        return start
+    if _square(lines.points, i, stop - ONE) == gap and nearest_point(lines, i, y, gap) == stop - ONE:
+        return stop - ONE
+    return stop
 
 
 @jit

@@ -22,6 +22,9 @@ from mapgauge.kernels.lines import (
 )
 from mapgauge.kernels.sospa import align_lines
 
+# Square metres. The squared distance to a segment is rounded by far less, unless segments are kilometres long.
+ROUNDED = 1e-9
+
 
 @interpreted_while_small()
 @jit_allocating
@@ -103,6 +106,21 @@ def _last_of(lines, repeats, k, block):
     """The last point of a block of line ``k`` with the point that follows it, seen as a piece of the line."""
     end = lines.span[k, STOP] if repeats[k] else lines.span[k, STOP] - ONE
     return min(lines.span[k, START] + (block + ONE) * BLOCK, end)
+
+
+@jit
+def _square_across(lines, repeats, at, k, least):
+    """Squared horizontal distance of a point to line ``k``, at most ``least``.
+
+    Blocks that are clearly farther away than a part that was seen before are left out.
+    """
+    points = lines.points
+    for block in range(blocks_in(length_of(lines, k))):
+        last = _last_of(lines, repeats, k, block)
+        if _square_to_box(points, at, lines.block_box, lines.span[k, FIRST_BLOCK] + block, last) > least + ROUNDED:
+            continue
+        least = min(least, _square_to_line(points, at, lines.span[k, START] + block * BLOCK, last))
+    return least
 
 
 @jit
@@ -300,10 +318,9 @@ def measure_groups(
                 out[g, SURE_RIGHT] += length if r >= sure else 0.0
                 square, weight = square_between(points, point, U(partner[point])), min(r, s)
                 true = U(other)
-                end = lines.span[true, STOP] if repeats[true] else lines.span[true, STOP] - ONE
                 up = (points[TWO, point] - points[TWO, U(partner[point])]) ** 2 if points.shape[0] > 2 else 0.0
                 level = max(square - up, 0.0)
-                across = min(_square_to_line(points, point, lines.span[true, START], end), level)
+                across = _square_across(lines, repeats, point, true, level)
                 along = level - across
                 offset, bin_across = math.sqrt(square), int(math.sqrt(across) * (bins / cutoff))
                 out[g, WEIGHT] += weight

@@ -34,7 +34,7 @@ CAUSES = {
 }
 
 # The causes in five families, for sentences and first screens. Every cause is in exactly one of them.
-FAMILIES = {
+FAMILIES: dict[str, tuple[str, ...]] = {
     "place": ("localisation", "displaced", "wrong_shape"),
     "missing": ("missed", "extent", "faint"),
     "extra": ("duplicate", "background", "fragment", "merge", "over_confident"),

@@ -17,12 +17,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.frames.links import FrameLink
-from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.settings import Settings
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Floats, Indices
+from mapgauge.typing import Floats
 
 Bits: TypeAlias = NDArray[np.uint16]
 Need: TypeAlias = Literal["confidences", "tracks", "every track", "truth tracks", "poses", "links"]
@@ -34,8 +32,6 @@ Level: TypeAlias = Literal["frame", "scene"]
 # "main": the value of the metric. "headline": always shown next to it. "part": a summand of the main value, shown in
 # full tables. "other": only in JSON, CSV and ``Results.classes``.
 Role: TypeAlias = Literal["main", "headline", "part", "other"]
-
-FrameLinks: TypeAlias = Callable[[MapFrames, MapFrames, Protocol, float, tuple[Indices, Indices]], list[FrameLink]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +137,6 @@ class Metric:
     of: Kind = "lines"
     # The value of a class without predictions and truth, if another class of the metric has some. None: no value.
     absent: float | None = None
-    # ``frame_links(predictions, truth, protocol, cutoff, index)``: the right and wrong links of a frame, to draw them.
-    # ``index`` has the index of each prediction and of each true instance in the lists of its side.
-    frame_links: FrameLinks | None = None
     order: int = 100  # place in tables and files: lower numbers come first; rows of plug-ins come last
 
     def covers(self, class_name: str, protocol: Protocol) -> bool:

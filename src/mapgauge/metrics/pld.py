@@ -240,8 +240,8 @@ class PldResult(PooledPld[Parts]):
     and ``detection`` are shares of the normalised value and exist for order 1 only.
     """
 
-    TITLE = "PLD"
-    SETTINGS = ("cutoff", "order")
+    TITLE: ClassVar[str] = "PLD"
+    SETTINGS: ClassVar[tuple[str, ...]] = ("cutoff", "order")
 
     order: float = 1.0
 

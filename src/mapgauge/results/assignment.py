@@ -10,8 +10,8 @@ from mapgauge.frames.links import FrameLink
 from mapgauge.markup import shortened
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Block, Groups
-from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
+from mapgauge.results.drawn_links import drawn_links
 from mapgauge.results.notebook import assignment_html
 from mapgauge.typing import Forward, Indices, Pairs
 
@@ -48,7 +48,7 @@ class Assignment:
     forward: Forward | None = None  # the axis that points forward; None if it is unknown
     boxes: tuple[int, int] = (0, 0)  # number of predicted and true boxes in an image, which are left out
     ego: bool = True  # whether the frame is around an ego vehicle; False for a map
-    links: list[FrameLink] = field(default_factory=list)  # between lanes, if the protocol has a link cost
+    links: list[FrameLink] = field(default_factory=list)  # right and wrong ones, if a feature compares links
     ignored: list[Instance] = field(default_factory=list)  # truth that is ignored, and predictions matched with it
     cutoff: float | None = None  # in metres, by which lines were matched; None if nothing was
 
@@ -111,17 +111,33 @@ def match_frames(block: Block, protocol: Protocol, cutoff: float | None) -> list
                 instances.extend(Instance(class_name, *values) for values in columns)
                 closed.extend(groups.closed[order[places]].tolist())
         assignments.append(assignment)
-    draws_links = [metric.frame_links for metric in METRICS.values() if metric.frame_links is not None]
     if cutoff is not None and classes and predictions.links and truth.links:
-        index = [np.full(len(side.polylines), -1) for side in (predictions, truth)]
-        for of_side, flags in zip(index, (groups.is_prediction, ~groups.is_prediction), strict=True):
-            of_side[groups.row[flags]] = place[flags]
-        for f, assignment in enumerate(assignments):
-            x, y = (side.between(slice(f, f + 1)) for side in (predictions, truth))
-            of_x, of_y = (slice(*side.offsets[f : f + 2]) for side in (predictions, truth))
-            for links_of in draws_links:
-                assignment.links.extend(links_of(x, y, protocol, cutoff, (index[0][of_x], index[1][of_y])))
+        _add_links(assignments, block, place, protocol=protocol, cutoff=cutoff)
     return assignments
+
+
+def _add_links(
+    assignments: Sequence[Assignment], block: Block, place: Indices, *, protocol: Protocol, cutoff: float
+) -> None:
+    """Add the links of each frame of a block, as far as features find some."""
+    drawn = [links for links in drawn_links() if links.are_compared(protocol)]
+    if not drawn:
+        return
+    predictions, truth = block.sides
+    groups = block.lines
+    of_predictions = np.full(len(predictions.polylines), -1)
+    of_predictions[groups.row[groups.is_prediction]] = place[groups.is_prediction]
+    of_truth = np.full(len(truth.polylines), -1)
+    of_truth[groups.row[~groups.is_prediction]] = place[~groups.is_prediction]
+    for f, assignment in enumerate(assignments):
+        frame = slice(f, f + 1)
+        x = predictions.between(frame)
+        y = truth.between(frame)
+        rows_of_x = slice(*predictions.offsets[f : f + 2])
+        rows_of_y = slice(*truth.offsets[f : f + 2])
+        index = (of_predictions[rows_of_x], of_truth[rows_of_y])
+        for links in drawn:
+            assignment.links.extend(links.of_frame(x, y, protocol, cutoff=cutoff, index=index))
 
 
 def _places(groups: Groups, classes: int) -> Indices:

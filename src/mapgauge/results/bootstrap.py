@@ -7,6 +7,7 @@ Society B 69, 2007). A sample is written as how often it has each scene, so the 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -50,11 +51,29 @@ def draw_units(keys: Sequence[str], samples: int, rng: np.random.Generator) -> t
 
     Units are numbered in the order of their names, so that the order of the keys does not matter.
     """
+    unit_of_key, count = _numbered(keys)
+    return unit_of_key, _multinomial(count, samples, rng)
+
+
+# A command draws the same units for values, for causes and for families of causes.
+@lru_cache(maxsize=1)
+def _weights(count: int, samples: int, seed: int) -> Floats:
+    """Return how often each of some units is drawn, ``(samples, units)``."""
+    drawn = _multinomial(count, samples, np.random.default_rng(seed))
+    drawn.flags.writeable = False  # it is shared
+    return drawn
+
+
+def _multinomial(count: int, samples: int, rng: np.random.Generator) -> Floats:
+    if not count:
+        return np.zeros((samples, 0))
+    return rng.multinomial(count, np.full(count, 1 / count), samples).astype(np.float64)
+
+
+def _numbered(keys: Sequence[str]) -> tuple[Indices, int]:
+    """Return the unit of each key, in the order of their names, and the number of units."""
     units = {unit: i for i, unit in enumerate(sorted(set(keys)))}
-    weights = np.zeros((samples, 0))
-    if units:
-        weights = rng.multinomial(len(units), np.full(len(units), 1 / len(units)), samples).astype(np.float64)
-    return np.array([units[key] for key in keys], np.int64), weights
+    return np.array([units[key] for key in keys], np.int64), len(units)
 
 
 def draw(methods: Sequence["Results"], samples: int, seed: int) -> Drawn:
@@ -66,8 +85,8 @@ def draw(methods: Sequence["Results"], samples: int, seed: int) -> Drawn:
     if scenes is None:
         kind = "frame"
         scenes = methods[0].tokens
-    unit_of_frame, weights = draw_units(scenes, samples, np.random.default_rng(seed))
-    return Drawn(kind, unit_of_frame, weights)
+    unit_of_frame, count = _numbered(scenes)
+    return Drawn(kind, unit_of_frame, _weights(count, samples, seed))
 
 
 def added_by_unit(rows: Floats, unit_of_frame: Indices, units: int) -> Floats:

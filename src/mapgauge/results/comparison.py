@@ -1,7 +1,7 @@
 """``compare``: several methods on the same frames, with paired intervals over scenes."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -103,6 +103,11 @@ class Comparison(TestedDifferences):
     def _all_differences(self) -> Differences:
         """The differences that are tested."""
         return self.differences
+
+    def with_first(self) -> "Comparison":
+        """Return the comparison with the differences to the first method only."""
+        first = {pair: changes for pair, changes in self.differences.items() if pair[0] == self.names[0]}
+        return replace(self, differences=first)
 
     def table(self, keys: Sequence[str] | None = None, class_name: str = "mean") -> str:
         """Return the values of all methods and their differences as text.

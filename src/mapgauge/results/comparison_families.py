@@ -15,7 +15,10 @@ def with_causes(
     comparison: Comparison, by_cause: Differences, correction: Correction
 ) -> tuple[Comparison, Differences]:
     """Return a comparison and its differences by cause, with one count of tests and one correction over both."""
-    over = "classes, values and causes" if by_cause else "classes and values"
+    if by_cause:
+        over = "classes, values and causes"
+    else:
+        over = "classes and values"
     differences = comparison.differences
     family = Tested(count_tests(differences, by_cause), correction, comparison.level, over)
     if correction == "holm":

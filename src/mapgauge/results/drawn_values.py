@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from mapgauge.metrics.metric import CombinedRows, Metric, SumRows, ValueKey
+from mapgauge.metrics.metric import CombinedRows, Metric, Role, SumRows, ValueKey
 from mapgauge.metrics.table import METRICS, sum_metrics, value_named
 from mapgauge.results.bootstrap import added_by_unit, drawn_sums
 from mapgauge.results.drawn_precisions import precisions
@@ -21,10 +21,18 @@ Samples: TypeAlias = dict[str, dict[str, Floats]]  # values of bootstrap samples
 Lacking: TypeAlias = dict[str, dict[str, int]]  # numbers of units without a value by class (or MEAN) and key
 
 
-def drawn_values(results: "Results", unit_of_frame: Indices, weights: Floats) -> Samples:
-    """Return the values of all samples by class name (or "mean") and key. NaN where a sample has no value."""
+_SHOWN: tuple[Role, ...] = ("main", "headline")
+
+
+def drawn_values(
+    results: "Results", unit_of_frame: Indices, weights: Floats, roles: Sequence[Role] = _SHOWN
+) -> Samples:
+    """Return the values of all samples by class name (or "mean") and key. NaN where a sample has no value.
+
+    ``roles`` are those of the values of metrics with sums.
+    """
     classes = [(c, name) for c, name in enumerate(results.class_names) if name not in results.without_value]
-    of_sums = _sum_values(results, classes, unit_of_frame, weights=weights)
+    of_sums = _sum_values(results, classes, unit_of_frame, weights=weights, roles=roles)
     of_hits = precisions(results, classes, unit_of_frame, weights=weights)
     samples: Samples = {}
     for c, name in classes:
@@ -67,9 +75,13 @@ def mean_over_classes(columns: Sequence[Floats]) -> Floats:
 
 
 def _sum_values(
-    results: "Results", classes: Sequence[tuple[int, str]], unit_of_frame: Indices, weights: Floats
+    results: "Results",
+    classes: Sequence[tuple[int, str]],
+    unit_of_frame: Indices,
+    weights: Floats,
+    roles: Sequence[Role],
 ) -> dict[tuple[str, int], dict[str, Floats]]:
-    """Return the main and headline values from weighted sums at the first setting, by metric and class."""
+    """Return the values with some roles from weighted sums at the first setting, by metric and class."""
     scores = results.scores
     protocol = results.protocol
     units = weights.shape[1]
@@ -86,7 +98,7 @@ def _sum_values(
         metric, rows, c = task
         of_unit = added_by_unit(scores.sums[metric.name][0][:, c], unit_of_frame, units)
         values = rows.values(drawn_sums(weights, of_unit), protocol)
-        shown = [value.key for value in metric.with_role("main", "headline") if value.key in values]
+        shown = [value.key for value in metric.with_role(*roles) if value.key in values]
         return {key: np.where(occurs[:, c], values[key], np.nan) for key in shown}
 
     of_tasks = in_threads(work, tasks, None)

@@ -31,7 +31,9 @@ class Drive:
         """Return the poses of aligned sides, those of the truth first; None if neither has them."""
         for side in (truth, predictions):
             if side.poses is not None:
-                times = truth.timestamps if truth.timestamps is not None else predictions.timestamps
+                times = truth.timestamps
+                if times is None:
+                    times = predictions.timestamps
                 return cls(side.poses, side.forward, times)
         return None
 

@@ -1,4 +1,4 @@
-"""What drawings show of errors: how far every piece of a prediction is from the truth, and how wide lines are.
+"""What drawings show of errors: how far every piece of a prediction is from the truth.
 
 Figures, the report, ``mapgauge view``, camera images and notebooks draw these numbers, so that all of them agree.
 ``docs/explanation/what-the-drawings-show.md`` explains them.
@@ -21,20 +21,8 @@ if TYPE_CHECKING:
 
 STEPS = 6  # levels up to the cutoff; the last level is beyond it
 NEAR = 2  # levels that are near: a third of the cutoff
-THINNEST = 1.0  # width of a prediction with confidence 0, as a multiple of the thinnest line
-WIDEST = 3.2  # the same with confidence 1
 
 Levels = NDArray[np.uint8]
-
-
-def stroke_width(confidence: float | None) -> float:
-    """Return how wide a prediction is drawn, as a multiple of the thinnest line.
-
-    >>> stroke_width(0.0), stroke_width(1.0), stroke_width(None)
-    (1.0, 3.2, 3.2)
-    """
-    sure = 1.0 if confidence is None else confidence
-    return THINNEST + (WIDEST - THINNEST) * sure
 
 
 def far_colour(level: int) -> str | None:
@@ -56,7 +44,9 @@ def levels_of(assignment: "Assignment") -> list[Levels]:
     """
     levels = levels_of_frames([assignment])
     ends = np.cumsum([len(line.points) for line in assignment.predictions])
-    return np.split(levels, ends[:-1]) if len(ends) else []
+    if len(ends):
+        return np.split(levels, ends[:-1])
+    return []
 
 
 def levels_of_frames(assignments: "Sequence[Assignment]") -> Levels:

@@ -5,12 +5,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mapgauge.markup import Html, Stroke, bars, block, drawing, element, interval, legend, line, note, number, table
+from mapgauge.markup import (
+    Html,
+    Stroke,
+    bars,
+    block,
+    drawing,
+    element,
+    interval,
+    legend,
+    line,
+    note,
+    number,
+    stroke_width,
+    table,
+)
 from mapgauge.metrics.colours import FOUND, MISSED
 from mapgauge.metrics.metric import Metric
 from mapgauge.metrics.table import METRICS, colours_of, heading, part_colours, setting_of, title_of
 from mapgauge.protocols import full_name
-from mapgauge.results.marks import far_colour, levels_of, runs_of, stroke_width
+from mapgauge.results.marks import far_colour, levels_of, runs_of
 from mapgauge.results.values import COUNTS, Summary, Values, count_text
 
 if TYPE_CHECKING:
@@ -21,8 +35,8 @@ if TYPE_CHECKING:
 MOST_NAMES = 4  # methods that a repr names
 
 
-def summary_html(summary: Summary, said: Sequence[str] = ()) -> str:
-    """Return what is said, and the main values of each class, with the parts of the error as bars."""
+def summary_html(summary: Summary, said: Sequence[str] = (), remark: str = "") -> Html:
+    """Return what is said, and the main values of each class, with the parts of the error as bars, and a remark."""
     metrics = [METRICS[name] for name in summary.metrics]
     split = next((metric for metric in metrics if _has_parts(metric, summary.mean)), None)
     keys = [value.key for metric in metrics for value in metric.with_role("main", "headline")]
@@ -55,6 +69,8 @@ def summary_html(summary: Summary, said: Sequence[str] = ()) -> str:
     worrying = sum(finding.level != "note" for finding in summary.findings)
     if worrying:
         pieces.append(note(f"{worrying} warnings or errors about the input: see results.findings"))
+    if remark:
+        pieces.append(note(remark))
     return block(*pieces)
 
 
@@ -86,7 +102,7 @@ def comparison_text(comparison: "Comparison") -> str:
     return f"{value}{names} over {comparison.units} {comparison.drawn}s"
 
 
-def comparison_html(comparison: "Comparison", keys: list[str]) -> str:
+def comparison_html(comparison: "Comparison", keys: list[str]) -> Html:
     """Return the means over classes with intervals, the differences, and a drawing of the first value."""
     means = [by_class["mean"] for by_class in comparison.estimates]
     if keys:

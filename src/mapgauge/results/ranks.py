@@ -8,7 +8,10 @@ from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import METRICS, value_named
 from mapgauge.results.comparison import Comparison, plain_keys
 from mapgauge.results.families import correct_together
-from mapgauge.results.intervals import Difference, Estimate
+from mapgauge.results.intervals import FEWEST, Difference, Estimate
+
+FEWEST_RANKED = 3  # methods; the table of differences says who of two is better
+TIES = "cannot be told from"  # the heading of ties
 
 
 class Rank(NamedTuple):
@@ -86,6 +89,32 @@ def ranks(comparison: Comparison, key: str | None = None, class_name: str = "mea
         return (row.rank, -row.estimate.value)
 
     return sorted(rows, key=place)
+
+
+def can_rank(comparison: Comparison) -> bool:
+    """Whether tables show ranks: there are several methods, all pairs were compared, and something can be decided."""
+    count = len(comparison.names)
+    if count < FEWEST_RANKED or comparison.units < FEWEST:
+        return False  # with too few scenes nothing is decided, and all would be the first
+    return len(comparison.differences) == count * (count - 1) // 2
+
+
+def title_of_ranks(class_name: str) -> str:
+    """Return the title of a table of ranks, which says what a shared rank means."""
+    return f"Ranks, {class_name}: methods of which none is decided to be better share a rank (Holm, all pairs)"
+
+
+def directed_keys(comparison: Comparison, class_name: str) -> list[tuple[str, bool]]:
+    """Return the keys of tables for which better has a direction, and whether lower is better."""
+    found = []
+    for key in plain_keys(comparison.estimates[0][class_name]):
+        metric, value = value_named(ValueKey.parse(key).name) or (None, None)
+        if metric is None or value is None:
+            continue
+        arrow = metric.arrow_of(value).strip()
+        if arrow:
+            found.append((key, arrow == "↓"))
+    return found
 
 
 def _direction(key: str) -> bool:

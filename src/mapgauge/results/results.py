@@ -33,6 +33,7 @@ from mapgauge.results.frame_tables import (
 )
 from mapgauge.results.intervals import LEVEL
 from mapgauge.results.notebook import summary_html
+from mapgauge.results.pooled import encoded, pooled
 from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, read_again, save_results
 from mapgauge.results.slices import Groups, Slices
 from mapgauge.results.tags import Tags
@@ -42,6 +43,8 @@ from mapgauge.scoring.prepare import Frames, prepare
 from mapgauge.scoring.scores import Scores, Totals
 from mapgauge.typing import Floats
 from mapgauge.words import did_you_mean
+
+MOST_FRAMES = 500  # that a notebook shows with the panels of the first screen; with more they take over a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +71,12 @@ class Results(Summary):
         return f"<Results {full_name(self.protocol)}: {self.totals.frames} frames, mean {', '.join(shown)}>"
 
     def _repr_html_(self) -> str:
-        # The answer is made of results, so its module cannot be imported here.
-        answer = public("answer")(self, names=[Path(self.input_names[0]).stem or "results"])
-        return summary_html(self, [statement.text for statement in answer.statements])
+        # Answers and pages are made of results, so their modules cannot be imported here.
+        names = [Path(self.input_names[0]).stem or "results"]
+        if len(self.tokens) <= MOST_FRAMES:
+            return str(public("first_screen")(self, names=names)._repr_html_())
+        said = [statement.text for statement in public("answer")(self, names=names).statements]
+        return summary_html(self, said, remark="mapgauge.first_screen(results) shows where, why, and frames.")
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -317,7 +323,7 @@ class Results(Summary):
         else:
             arrays = geometry_arrays(self.need_data().sorted_sides, geometry)
             drive = drive_of(self)
-        save_results(self, self.rows, path, drive=drive, geometry=arrays)
+        save_results(self, self.rows, path, drive=drive, geometry=arrays, values=encoded(pooled(self)))
 
     def to_pandas(self, level: Level = "frames") -> Any:
         """Return the rows as a pandas ``DataFrame``. It needs ``pip install 'mapgauge[pandas]'``.

@@ -210,7 +210,7 @@ def _refuse_copies(name: str, runs: Sequence["Results"]) -> None:
             )
 
 
-class _Parts(NamedTuple):
+class _VarianceParts(NamedTuple):
     """Variances of the values of single runs of one method."""
 
     observed: float  # the variance between runs; NaN if it is not known
@@ -237,9 +237,9 @@ class _Runs:
             self.samples.setdefault(name, {})[key] = np.mean([run.samples[name][key] for run in runs], axis=0)
         self.occurs = [run.occurs for run in runs]
         self.lacking = [run.lacking for run in runs]
-        self._parts: dict[tuple[str, str], _Parts] = {}
+        self._parts: dict[tuple[str, str], _VarianceParts] = {}
 
-    def parts(self, name: str, key: str) -> _Parts:
+    def parts(self, name: str, key: str) -> _VarianceParts:
         """Return what seeds do to single runs, and what the choice of scenes does to them."""
         found = self._parts.get((name, key))
         if found is None:
@@ -247,11 +247,11 @@ class _Runs:
             self._parts[name, key] = found
         return found
 
-    def _measured(self, name: str, key: str) -> _Parts:
+    def _measured(self, name: str, key: str) -> _VarianceParts:
         count = len(self.runs)
         values = [run.values[name][key] for run in self.runs]
         if not all(map(math.isfinite, values)):
-            return _Parts(math.nan, math.nan, math.nan)
+            return _VarianceParts(math.nan, math.nan, math.nan)
         observed = float(np.var(values, ddof=1))
         # What the scenes do to single runs: the variance of their distance from the mean of all runs.
         left = 0.0
@@ -264,7 +264,7 @@ class _Runs:
             error, _ = standard_error(draws_of(away, name, key, count=count_units(self.occurs), lacking=self.lacking))
             if not math.isnan(error):
                 left += error**2 / (count - 1)
-        return _Parts(observed=observed, seeds=max(observed - left, 0.0), left=left)
+        return _VarianceParts(observed=observed, seeds=max(observed - left, 0.0), left=left)
 
 
 def _shared(*methods: _Runs) -> Iterable[tuple[str, str]]:

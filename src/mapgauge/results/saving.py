@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
@@ -46,7 +47,7 @@ from mapgauge.scoring.scores import Scores, Totals
 from mapgauge.typing import Forward
 
 _SIDES = ("predictions", "truth")
-_INCOMPLETE = "Check that it was written or copied completely"
+INCOMPLETE = "Check that it was written or copied completely"
 _EVALUATE = Remedy(
     "Call mg.evaluate first, and save its results",
     "Run evaluate first: mapgauge evaluate PREDICTIONS TRUTH -o RESULTS.mg",
@@ -256,6 +257,7 @@ def _read_sides(arrays: Mapping[str, Any], tokens: tuple[str, ...], classes: tup
     return (x, y)
 
 
+SUMMARY = "summary"  # the first member of a file: its pooled values, see ``mapgauge.results.pooled``
 LAYOUT = 2  # later layouts are refused
 
 # What Python's zip archives and numpy raise for a damaged file, beside ValueError.
@@ -307,8 +309,20 @@ def save_results(
     path: str | os.PathLike[str],
     drive: Drive | None = None,
     geometry: Mapping[str, Any] | None = None,
+    values: bytes = b"",
 ) -> None:
-    """Write results to one file, with poses and the arrays of ``geometry_arrays`` if there are some."""
+    """Write results to one file, with poses and the arrays of ``geometry_arrays`` if there are some.
+
+    ``values`` are the pooled values. They come first, so that they are found without the table of contents.
+    """
+    if drive is None:
+        forward = None
+    else:
+        forward = drive.forward
+    if summary.truth_lengths is None:
+        truth_lengths = None
+    else:
+        truth_lengths = dict(summary.truth_lengths)
     header = _Header(
         LAYOUT,
         summary.version,
@@ -323,21 +337,29 @@ def save_results(
         frames_ignored=summary.frames_ignored,
         findings=summary.findings,
         kept=dict(summary.kept),
-        forward=None if drive is None else drive.forward,
+        forward=forward,
         date=summary.date,
         metadata=dict(summary.metadata),
-        truth_lengths=None if summary.truth_lengths is None else dict(summary.truth_lengths),
+        truth_lengths=truth_lengths,
     )
     arrays = archive_arrays(header, rows.scores.only(summary.metrics))
     if drive is not None:
         arrays |= drive.arrays()
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        # Its size must stand before it, in 32 bits.
+        _add_array(archive, SUMMARY, np.frombuffer(values, np.uint8), large=False)
+        for name, array in arrays.items():
+            _add_array(archive, name, array, large=True)
     with zipfile.ZipFile(buffer, "a") as archive:  # the geometry is compressed already
         for name, array in (geometry or {}).items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.save(member, array)
+            _add_array(archive, name, array, large=True)
     save(Path(path), buffer.getvalue())
+
+
+def _add_array(archive: zipfile.ZipFile, name: str, array: NDArray[Any], *, large: bool) -> None:
+    with archive.open(f"{name}.npy", "w", force_zip64=large) as member:
+        np.save(member, array)
 
 
 def read_results(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -360,7 +382,7 @@ def read_results(path: str | os.PathLike[str]) -> dict[str, Any]:
         if has_remedy:
             remedy: str | Remedy | None = None
         elif data.startswith(ZIP):
-            remedy = _INCOMPLETE
+            remedy = INCOMPLETE
         else:
             remedy = _EVALUATE
         raise content.error(f"not a file of results: {shortened(str(error), 200)}", remedy=remedy) from error
@@ -426,6 +448,7 @@ def read_archive(data: bytes) -> tuple[dict[str, Any], bytes]:
         raise ValueError("an array occurs twice")
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
         arrays: dict[str, Any] = {name: archive[name] for name in archive.files}
+    arrays.pop(SUMMARY, None)
     return arrays, arrays.pop("header").tobytes()
 
 

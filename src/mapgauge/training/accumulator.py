@@ -76,13 +76,17 @@ class BatchRows:
 
     def at(self, frames: list[int]) -> "BatchRows":
         """Return the rows of some frames."""
+        if self.kept is None:
+            kept = None
+        else:
+            kept = self.kept.at(frames)
         return BatchRows(
             self.scores.at(np.asarray(frames, np.int64)),
             self.tally[frames],
             tuple(self.tokens[i] for i in frames),
             scenes=tuple(self.scenes[i] for i in frames),
             hashes=self.hashes[frames],
-            kept=None if self.kept is None else self.kept.at(frames),
+            kept=kept,
         )
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -240,11 +244,11 @@ class Accumulator:
             if value not in get_args(kind):
                 raise InvalidInput(f"{name} must be {' or '.join(map(repr, get_args(kind)))}, got {value!r}")
         settings = protocol_of(protocol)
-        self.numbers = names_of_numbers(classes, settings)
+        self.numbers: tuple[str, ...] | None = names_of_numbers(classes, settings)
         if settings.classes is None:
             settings = settings.replace(classes=self.numbers)
         assert settings.classes is not None
-        self.settings = ScoringSettings(settings, chosen_metrics(settings, metrics), settings.classes)
+        self.settings: ScoringSettings = ScoringSettings(settings, chosen_metrics(settings, metrics), settings.classes)
         self.degenerate: Degenerate = degenerate
         self.repeated: Repeated = repeated
         self.reset()

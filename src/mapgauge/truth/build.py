@@ -102,7 +102,11 @@ def _as_one_frame(scene: Scene, rules: Rules, region: tuple[float, float]) -> tu
     pose[:2, 3] = 0.5 * (low + high)
     length, width = (high - low + np.hypot(*region) + 2 * _AROUND).tolist()
     right = -90.0  # where the x axis of the LiDAR points
-    frame = Frame(scene.name, timestamp=0, pose=pose, heading=0.0 if rules.centre == "ego" else right)
+    if rules.centre == "ego":
+        heading = 0.0
+    else:
+        heading = right
+    frame = Frame(scene.name, timestamp=0, pose=pose, heading=heading)
     return scene._replace(frames=(frame,)), (length, width)
 
 
@@ -132,6 +136,10 @@ def cut_scene(scene: Scene, cutter: Cutter, rules: Rules, region: tuple[float, f
     dimension = 2
     if rules.height:
         dimension = 3
+    if rules.tilt:
+        poses = tilted
+    else:
+        poses = Patches.of(list(tilted), region).poses
     return MapFrames(
         tokens=tuple(step.token for step in scene.frames),
         classes=CLASSES,
@@ -143,7 +151,7 @@ def cut_scene(scene: Scene, cutter: Cutter, rules: Rules, region: tuple[float, f
         track=np.array(track, np.str_),
         scenes=(scene.name,) * len(scene.frames),
         timestamps=np.array([step.timestamp for step in scene.frames], np.int64),
-        poses=tilted if rules.tilt else Patches.of(list(tilted), region).poses,
+        poses=poses,
         name=scene.name,
         forward="x",
         findings=cutter.findings,
@@ -155,7 +163,7 @@ class SceneStore:
 
     def __init__(self, folder: str | os.PathLike[str], settings: Mapping[str, Any], *, restart: bool = False) -> None:
         """Open a folder, which need not exist. One with other settings is refused, unless ``restart`` deletes it."""
-        self.folder = Path(folder)
+        self.folder: Path = Path(folder)
         self._making = threading.Lock()
         self._settings = msgspec.json.encode(settings, order="deterministic")
         if not self.folder.exists():

@@ -165,7 +165,7 @@ def test_a_click_on_a_place_lists_the_frames_that_saw_it(page: "Page", pages: di
 def saved(page: "Page") -> str:
     """The map as SVG."""
     with page.expect_download() as download:
-        page.click("#error-bar button:text('SVG')")
+        page.click("#error-tools button:text('SVG')")
     return Path(download.value.path()).read_text(encoding="utf-8")
 
 
@@ -181,8 +181,12 @@ def test_the_slider_moves_the_least_confidence_of_the_map_that_is_saved(
     assert before.startswith("<svg xmlns=")
     assert re.search(drawn.format(found), before)
     assert not re.search(drawn.format(missed), before)
+    zones = page.locator("#error-zones li > span:first-child")
+    assert zones.all_inner_texts() == ["0 to 10 m", "10 to 20 m", "over 20 m", "ahead", "beside", "behind"]
+    assert set(page.locator("#error-zones b").all_inner_texts()) == {"0 %"}
     page.fill("#error-bar input", "9")  # all predictions have a confidence of 0.8
     assert page.inner_text("#error-least") == "0.9"
+    assert set(page.locator("#error-zones b").all_inner_texts()) == {"100 %"}
     after = saved(page)
     assert re.search(drawn.format(missed), after)
     assert not re.search(drawn.format(found), after)

@@ -15,9 +15,14 @@ import mapgauge as mg
 from mapgauge.cameras.opening import open_rig
 from mapgauge.cameras.projection import ground_lines, project
 from mapgauge.demo import demo_world
+from mapgauge.features.rerun.lines import dashes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
+from mapgauge.markup import stroke_width
+from mapgauge.metrics.colours import FOUND, MISSED
+from mapgauge.metrics.table import colours_of
 from mapgauge.results.frame_query import FrameTable
+from mapgauge.results.marks import far_colour, levels_of, runs_of
 
 pytest.importorskip("rerun", reason="rerun-sdk is not installed")
 
@@ -93,18 +98,56 @@ def test_the_command_of_the_kit_verifies_a_recording(results: mg.Results, tmp_pa
 
 
 def test_lines_are_batches_of_a_class(recording: Recording, world: tuple[MapFrames, MapFrames]) -> None:
-    for name, side in zip(("predictions", "truth"), world, strict=True):
-        for class_name in side.classes:
-            strips = recording.batches(f"world/ego/{name}/{class_name}", "LineStrips3D:strips")
-            assert len(strips) == COUNT
-            for frame, batch in enumerate(strips):
-                lines = lines_of(side, frame, class_name)
-                assert len(batch) == len(lines)
-                for strip, line in zip(batch, lines, strict=True):
-                    np.testing.assert_allclose(np.array(strip)[:, :2], line, atol=1e-5)
-                    assert not np.array(strip)[:, 2].any()
+    _, truth = world
+    for class_name in truth.classes:
+        strips = recording.batches(f"world/ego/truth/{class_name}", "LineStrips3D:strips")
+        assert len(strips) == COUNT
+        for frame, batch in enumerate(strips):
+            lines = lines_of(truth, frame, class_name)
+            assert len(batch) == len(lines)
+            for strip, line in zip(batch, lines, strict=True):
+                np.testing.assert_allclose(np.array(strip)[:, :2], line, atol=1e-5)
+                assert not np.array(strip)[:, 2].any()
     lines_entities = {entity for entity in recording.columns if entity.startswith("world/ego/")}
     assert len(lines_entities) == 2 * 3 + 1  # two sides of three classes, and the matches
+
+
+def lengths(strips: list[Any]) -> float:
+    return float(sum(np.linalg.norm(np.diff(np.array(strip), axis=0), axis=1).sum() for strip in strips))
+
+
+@pytest.mark.parametrize("frame", [0, 2, 11])
+def test_predictions_have_the_marks_of_all_drawings(recording: Recording, results: mg.Results, frame: int) -> None:
+    """Near pieces have the colour of the class, far ones are orange to red, and false ones are dashes."""
+    assignment = results.assignment(results.tokens[frame])
+    matched = {match.prediction for match in assignment.matches}
+    levels = levels_of(assignment)
+    colours = {"divider": colours_of(results.class_names)["divider"]}
+    expected: dict[tuple[int, float], float] = {}
+    for i, (line, some) in enumerate(zip(assignment.predictions, levels, strict=True)):
+        if line.class_name != "divider":
+            continue
+        for run in runs_of(line.points, some, closed=False):
+            colour = far_colour(run.level) or colours["divider"]
+            key = (int(colour.removeprefix("#") + "FF", 16), round(-0.5 * stroke_width(line.confidence), 4))
+            drawn = [run.points] if i in matched else dashes(run.points)
+            expected[key] = expected.get(key, 0.0) + lengths(drawn)
+    entity = "world/ego/predictions/divider"
+    columns = ("LineStrips3D:colors", "LineStrips3D:radii", "LineStrips3D:strips")
+    found: dict[tuple[int, float], float] = {}
+    for colour, radius, strip in zip(*(recording.batches(entity, column)[frame] for column in columns), strict=True):
+        key = (colour, round(radius, 4))
+        found[key] = found.get(key, 0.0) + lengths([strip])
+    assert len({colour for colour, _ in found}) > 1
+    assert found == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_false_prediction_is_cut_into_dashes() -> None:
+    line = np.column_stack([np.arange(0, 10.1, 0.5), np.zeros(21)])
+    pieces = dashes(line)
+    assert [(piece[0, 0], piece[-1, 0]) for piece in pieces] == [(0, 1.5), (2.5, 4), (5, 6.5), (7.5, 9)]
+    short = line[:2]
+    assert [piece.tolist() for piece in dashes(short)] == [short.tolist()]
 
 
 def test_a_frame_without_lines_has_empty_batches(recording: Recording) -> None:
@@ -114,36 +157,30 @@ def test_a_frame_without_lines_has_empty_batches(recording: Recording) -> None:
     assert [batch[EMPTY] for batch in batches] == [[]] * 7
 
 
-def test_predictions_have_confidences_causes_and_colours(
-    recording: Recording, world: tuple[MapFrames, MapFrames]
-) -> None:
+def test_predictions_have_confidences_and_causes(recording: Recording, world: tuple[MapFrames, MapFrames]) -> None:
     x, _ = world
     entity = "world/ego/predictions/divider"
     rows = np.flatnonzero((x.frame == 2) & (x.label == x.classes.index("divider")))
     assert x.confidence is not None
-    np.testing.assert_allclose(recording.batches(entity, "confidence")[2], x.confidence[rows], rtol=1e-6)
+    found = recording.batches(entity, "confidence")[2]
+    assert len(found) > len(rows)  # a line of several colours has several pieces
+    assert {round(each, 5) for each in found} == {round(each, 5) for each in x.confidence[rows].tolist()}
     labels = recording.batches(entity, "LineStrips3D:labels")[2]
-    colours = recording.batches(entity, "LineStrips3D:colors")[2]
-    assert len(labels) == len(colours) == len(rows)
+    assert len(labels) == len(found)
     assert {"localisation", "background"} & set(labels)
-    faint = int(np.argmin(x.confidence[rows]))
-    sure = int(np.argmax(x.confidence[rows]))
-    brightness = [sum((colour >> shift) & 255 for shift in (24, 16, 8)) for colour in colours]
-    assert brightness[faint] < brightness[sure]
     assert recording.batches(entity, "LineStrips3D:show_labels")[2] == [False]
 
 
-def test_truth_has_the_colour_of_its_class_unless_it_was_missed(results: mg.Results, tmp_path: Path) -> None:
+def test_found_truth_is_grey_and_missed_truth_is_red(results: mg.Results, tmp_path: Path) -> None:
     x, y = results.need_data().sides
     less = mg.evaluate(x.keep(x.label != x.classes.index("divider")), y)
     mg.write_rerun(less.of_frames([0]), tmp_path / "drive.rrd")
     recording = Recording(tmp_path / "drive.rrd")
     labels = recording.batches("world/ego/truth/divider", "LineStrips3D:labels")[0]
     assert set(labels) <= {"missed", "wrong class"}
-    missed = set(recording.batches("world/ego/truth/divider", "LineStrips3D:colors")[0])
-    matched = recording.batches("world/ego/truth/boundary", "LineStrips3D:colors")[0]
-    assert 0x009E73FF in matched
-    assert 0x9A6BFFFF not in missed
+    found, missed = (int(colour.removeprefix("#") + "FF", 16) for colour in (FOUND, MISSED))
+    assert set(recording.batches("world/ego/truth/divider", "LineStrips3D:colors")[0]) == {missed}
+    assert found in recording.batches("world/ego/truth/boundary", "LineStrips3D:colors")[0]
 
 
 def test_matches_join_points_of_both_sides(recording: Recording, results: mg.Results) -> None:

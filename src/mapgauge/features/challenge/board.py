@@ -258,7 +258,10 @@ class Board:
     def _said(self) -> list[str]:
         """Return how to read the board, in sentences."""
         protocol = full_name(self.challenge.protocol)
-        arrow = "lower is better" if _lower_is_better(self.key) else "higher is better"
+        if _lower_is_better(self.key):
+            arrow = "lower is better"
+        else:
+            arrow = "higher is better"
         ties = (
             "The rank is 1 + the number of submissions that are decided to be better, with a correction for all pairs. "
             f"Intervals have 95 % and draw {self.units} {self.drawn}s."
@@ -276,7 +279,9 @@ def _lower_is_better(key: str) -> bool:
 
 
 def _rank_text(row: BoardRow) -> str:
-    return "-" if row.rank is None else str(row.rank)
+    if row.rank is None:
+        return "-"
+    return str(row.rank)
 
 
 def _with_interval(row: BoardRow, class_name: str, key: str) -> str:
@@ -299,7 +304,9 @@ def _links(row: BoardRow) -> Html | None:
         links.append(element("a", "link", href=row.link, rel="noopener nofollow"))
     if not row.is_baseline:
         links.append(element("a", "values", href=f"{PUBLIC}/{row.name}.json"))
-    return joined(links, " ") if links else None
+    if links:
+        return joined(links, " ")
+    return None
 
 
 def board(folder: str | os.PathLike[str], *, challenge: Challenge | None = None) -> Board:
@@ -332,8 +339,14 @@ def board(folder: str | os.PathLike[str], *, challenge: Challenge | None = None)
     documents = {path.stem: read_public(path) for path in sorted((place / PUBLIC).glob("*.json"))}
     methods = {name: _private(place, name, document, rules) for name, document in documents.items()}
     key = METRICS[rules.metrics[0]].main.key
-    comparison = compare(list(methods.values()), names=list(methods)) if methods else None
-    rows = [] if comparison is None else _ranked(documents, comparison, key)
+    if methods:
+        comparison = compare(list(methods.values()), names=list(methods))
+    else:
+        comparison = None
+    if comparison is None:
+        rows = []
+    else:
+        rows = _ranked(documents, comparison, key)
     baselines = [_baseline(path, rules) for path in sorted((place / PRIVATE / BASELINES).glob("*.mg"))]
     return Board(
         challenge=rules,
@@ -401,4 +414,6 @@ def _baseline(path: Path, challenge: Challenge) -> BoardRow:
 
 def _order_of_baseline(row: BoardRow) -> int:
     known = ("the truth itself", "copy of the prior", "empty map")
-    return known.index(row.name) if row.name in known else len(known)
+    if row.name in known:
+        return known.index(row.name)
+    return len(known)

@@ -10,6 +10,7 @@ import typer
 from mapgauge.cli import options as o
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
+from mapgauge.cli.helps import CommandGroup
 from mapgauge.cli.inputs import Reading, check_files
 from mapgauge.cli.output import Table, inform, printable, warn
 from mapgauge.cli.parsing import Texts, listed, metrics_of_each, refuse, settings_of, valid
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from mapgauge.features.challenge.submission import CheckedSubmission
     from mapgauge.features.challenge.verifying import Verification
 
-challenge = typer.Typer(
+challenge: typer.Typer = typer.Typer(
     name="challenge",
+    cls=CommandGroup,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Run a challenge: a manifest without truth, checks, scores of untrusted files, and a board.",
@@ -107,7 +109,10 @@ def init(options: InitOptions) -> None:
         show_scenes=options.show_scenes,
         rules=_rules(options.about),
     )
-    prior = None if options.prior is None else Reading().predictions(options.prior)
+    if options.prior is None:
+        prior = None
+    else:
+        prior = Reading().predictions(options.prior)
     made.save(target)
     write_baselines(made, truth, options.output, prior)
     inform(f"manifest for all participants in {target}: {counted(len(made.tokens), 'frame')}, no truth")
@@ -361,11 +366,15 @@ def verify(options: VerifyOptions) -> None:
     from mapgauge import verify as verified
 
     reading = Reading(workers=options.workers)
+    if options.manifest is None:
+        challenge = None
+    else:
+        challenge = _load(options.manifest)
     found = verified(
         options.result,
         reading.predictions(options.predictions),
         reading.truth(options.truth),
-        challenge=None if options.manifest is None else _load(options.manifest),
+        challenge=challenge,
         workers=options.workers,
     )
     emit(options, VerifiedDocument(found))
@@ -399,7 +408,11 @@ _MOST = 20  # rows that are printed
 
 
 def _plain(value: object) -> str:
-    return "-" if value is None else repr(value) if isinstance(value, float) else str(value)
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return repr(value)
+    return str(value)
 
 
 def _load(path: Path) -> "Challenge":

@@ -58,7 +58,10 @@ class ChallengeLimits:
     def __post_init__(self) -> None:
         """Refuse limits that nothing could meet."""
         for name, value in asdict(self).items():
-            most = _LONGEST if name == "seconds" else _LARGEST
+            if name == "seconds":
+                most = _LONGEST
+            else:
+                most = _LARGEST
             if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
                 raise InvalidInput(f"the limit {name} must be a whole number from 1 to {most}, got {value!r:.60}")
 
@@ -186,7 +189,10 @@ class Challenge:
         try:
             return cls.from_dict(document)
         except (MapgaugeError, msgspec.ValidationError) as error:
-            message = error.message if isinstance(error, MapgaugeError) else str(error)
+            if isinstance(error, MapgaugeError):
+                message = error.message
+            else:
+                message = str(error)
             raise content.error(f"the manifest is not valid: {message}"[:1000], remedy=_REMEDY) from error
 
     @classmethod
@@ -281,7 +287,9 @@ def truth_digest(truth: MapFrames, metrics: Sequence[str]) -> str:
 
 def scenes_digest(truth: MapFrames) -> str | None:
     """Return a hash of the scene of each frame, or None if no scenes are known."""
-    scenes = truth.scenes if truth.scenes is not None else scenes_from_tokens(truth.tokens)
+    scenes = truth.scenes
+    if scenes is None:
+        scenes = scenes_from_tokens(truth.tokens)
     if scenes is None:
         return None
     return digest_of(sorted(zip(truth.tokens, scenes, strict=True)))
@@ -314,4 +322,6 @@ def _long_axis(truth: MapFrames, protocol: Protocol) -> Axis | None:
     extent = extent_of(without_boxes(truth))
     if extent is None or extent.size.max() < _LONGER * extent.size.min():
         return None
-    return "x" if int(np.argmax(extent.size)) == 0 else "y"
+    if int(np.argmax(extent.size)) == 0:
+        return "x"
+    return "y"

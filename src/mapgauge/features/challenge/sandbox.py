@@ -86,7 +86,10 @@ def _folder() -> Iterator[Path]:
 def _write_truth(truth: MapFrames, folder: Path) -> str:
     """Write the truth for the process. Returns the name of the file."""
     # Without pyarrow, GeoJSON keeps the same content.
-    name = "truth.parquet" if find_spec("pyarrow") else "truth.geojson"
+    if find_spec("pyarrow"):
+        name = "truth.parquet"
+    else:
+        name = "truth.geojson"
     write(truth, folder / name)
     return name
 

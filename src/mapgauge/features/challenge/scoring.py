@@ -109,7 +109,10 @@ def score_submission(
     before = _scored_before(public)
     answer = ask(challenge, path, frames)
     found = _checked(challenge, path, answer)
-    unlimited = "" if answer.document is None else str(answer.document["unlimited"])
+    if answer.document is None:
+        unlimited = ""
+    else:
+        unlimited = str(answer.document["unlimited"])
     if answer.document is None or answer.results is None:
         return ScoredSubmission(checked=found, unlimited=unlimited)
     if before not in ("", found.file_digest):

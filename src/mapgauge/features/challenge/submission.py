@@ -198,7 +198,10 @@ def _tokens(challenge: Challenge, predictions: MapFrames) -> Iterator[Finding]:
             f"{len(missing)} of {counted(len(known), 'frame')} of the challenge ({share}) have no entry in the "
             "submission. They count as predicted empty"
         )
-        level = "error" if len(missing) > _HALF * len(known) else "warning"
+        if len(missing) > _HALF * len(known):
+            level = "error"
+        else:
+            level = "warning"
         remedy = Remedy.of("Check that the run was complete")
         yield Finding(
             level,  # type: ignore[arg-type]
@@ -258,7 +261,10 @@ def _region(challenge: Challenge, side: MapFrames) -> Iterator[Finding]:
         yield Finding("error", "coordinates-unit", text, count=extent.instances, remedy=remedy)
         return
     if challenge.long_axis is not None:
-        other = 1 if challenge.long_axis == "x" else 0
+        if challenge.long_axis == "x":
+            other = 1
+        else:
+            other = 0
         if extent.size[other] > _TURNED * extent.size[1 - other]:
             text = (
                 f"the lines measure {extent} m, and the region {shown}: x and y seem to be exchanged. In this "
@@ -270,7 +276,10 @@ def _region(challenge: Challenge, side: MapFrames) -> Iterator[Finding]:
     low, high, _ = survey(side.polylines)
     outside = (low[:, :2] < bounds[:2] - _MARGIN) | (high[:, :2] > bounds[2:] + _MARGIN)
     rows = np.flatnonzero(outside.any(axis=1))
-    level = "warning" if len(rows) > _MANY * len(side.polylines) else "note"
+    if len(rows) > _MANY * len(side.polylines):
+        level = "warning"
+    else:
+        level = "note"
     yield from about_instances(
         ("predictions", side),
         rows,

@@ -135,11 +135,15 @@ def verify(
     if challenge is not None:
         rows += _of_challenge(challenge, digests, protocol, metrics)
     if all(row.agrees for row in rows):
+        if recorded is None:
+            ranges: tuple[float, ...] = ()
+        else:
+            ranges = recorded.ranges
         again = evaluate(
             *sides,
             protocol,
             metrics=metrics,
-            ranges=() if recorded is None else recorded.ranges,
+            ranges=ranges,
             unknown="ignore",
             workers=workers,
         )
@@ -206,7 +210,10 @@ def _of_results(recorded: Results, again: Results) -> Iterator[Verified]:
     """Yield counts of frames, all values, and whether the values of all frames agree."""
     yield from _each("frames", "", recorded.frame_counts, again.frame_counts)
     for name, values in {**recorded.classes, "mean": recorded.mean}.items():
-        found = again.mean if name == "mean" else again.classes.get(name, {})
+        if name == "mean":
+            found = again.mean
+        else:
+            found = again.classes.get(name, {})
         yield from _each(VALUE, name, values, found)
     if sorted(recorded.tokens) != sorted(again.tokens):
         yield Verified("frame values", "tokens", len(recorded.tokens), len(again.tokens), agrees=False)
@@ -242,8 +249,14 @@ def _of_public(document: Mapping[str, Any], again: Results) -> Iterator[Verified
 
 def _each(kind: str, name: str, said: Any, found: Any) -> Iterator[Verified]:
     """Yield a row for each value of two mappings."""
-    own = said if isinstance(said, Mapping) else {}
-    other = found if isinstance(found, Mapping) else {}
+    if isinstance(said, Mapping):
+        own = said
+    else:
+        own = {}
+    if isinstance(found, Mapping):
+        other = found
+    else:
+        other = {}
     for key in dict.fromkeys((*own, *other)):
         is_there = key in own and key in other
         agrees = is_there and _is_same(own[key], other[key])

@@ -1,6 +1,7 @@
 """Optimal assignments of the k most confident predictions, for all k at once, and the average precision of each."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge.kernels._jit import jit, jit_allocating
 
@@ -114,7 +115,7 @@ def assign_by_confidence(bounds, order, weight, distance, power, level, growth, 
 
 
 @jit_allocating
-def areas_so_far(recall, precision, out):
+def areas_so_far(recall: NDArray[np.float64], precision: NDArray[np.float64], out: NDArray[np.float64]) -> None:
     """Write the area under the monotone curve of the first k points, for all k.
 
     A new point raises the precision of all points before it that have a lower one. Steps of equal precision are kept

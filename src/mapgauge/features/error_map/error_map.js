@@ -6,6 +6,7 @@ const DIFFERENCE_SHADES = 7; // colours of a difference
 const NEAR_PIECE = 9; // pixels; a pointer so close to a piece is on it
 const FINE = 0.6; // pixels per metre; closer, pieces are lines, and farther, dots with the mean of all pieces in them
 const DOT = 2; // pixels
+const FEW_MODES = 3; // with more, a list takes the place of buttons
 const road = { about: null, data: null, mode: "0", level: 0, view: null, frames: null };
 
 const errorNames = () => road.about.names;
@@ -331,6 +332,39 @@ function listenToErrors(canvas) {
   });
 }
 
+// The share of a zone that was not found by a method, of the class that is listed or of all. NaN without truth.
+function zoneShare(zone, method) {
+  const zones = road.about.zones.length;
+  const seen = road.data[`${method}.zones.seen`];
+  const found = road.data[`${method}.zones.found`].subarray(road.level * seen.length);
+  const only = state.of === "" ? -1 : meta.classes.indexOf(state.of);
+  let [there, matched] = [0, 0];
+  for (let at = zone; at < seen.length; at += zones) {
+    if (only >= 0 && Math.floor(at / zones) !== only) continue;
+    there += seen[at];
+    matched += found[at];
+  }
+  return 1 - matched / there;
+}
+
+// What was not found near and far, and ahead, beside and behind: a bar and a number for each zone.
+function showZones() {
+  const { zones } = road.about;
+  const [method, other] = errorIndex(road.mode);
+  const values = zones.map((_, zone) => zoneShare(zone, method) - (other === undefined ? 0 : zoneShare(zone, other)));
+  const most = Math.max(0.01, ...values.filter((value) => !Number.isNaN(value)).map(Math.abs));
+  const title = element("li", { textContent: isDifference() ? "not found, difference" : "not found" });
+  const items = zones.map((name, zone) => {
+    const value = values[zone];
+    const bar = element("span", { className: "zone-bar" }, element("span", {}));
+    bar.firstChild.style.width = `${Number.isNaN(value) ? 0 : (100 * Math.abs(value)) / most}%`;
+    bar.firstChild.style.background = Number.isNaN(value) ? "" : errorColours()[shadeOf(value)];
+    const text = Number.isNaN(value) ? "-" : isDifference() ? `${value < 0 ? "−" : "+"}${percentOf(Math.abs(value))}` : percentOf(value);
+    return element("li", {}, element("span", { textContent: name }), bar, element("b", { textContent: text }));
+  });
+  $$("error-zones").replaceChildren(...(items.length ? [title, ...items] : []));
+}
+
 // The picture as it is seen, as SVG.
 function svgOfErrors() {
   const frame = errorFrame();
@@ -358,6 +392,7 @@ function errorModes() {
 
 function showErrorBar() {
   for (const button of document.querySelectorAll("#error-bar [data-mode]")) button.setAttribute("aria-pressed", String(button.dataset.mode === road.mode));
+  if ($$("error-choice")) $$("error-choice").value = road.mode;
   const { about } = road;
   const least = about.levels[road.level];
   $$("error-least").textContent = least.toFixed(1);
@@ -366,7 +401,7 @@ function showErrorBar() {
   const where = about.kind === "ego" ? "around the vehicle, ahead is to the right" : about.areas > 1 ? `${about.areas.toLocaleString("en")} areas as tiles` : "";
   $$("error-about").textContent = [what, `within ${about.cutoff} m`, where].filter(Boolean).join("; ") + merged;
   const places = shownPlaces();
-  const title = isDifference() ? "Worse at:" : `Worst (confidence ≥ ${about.least}):`;
+  const title = isDifference() ? "Worse at:" : about.least ? `Worst (confidence ≥ ${about.least}):` : "Worst:";
   $$("error-places").replaceChildren(...(places.length ? [element("li", { textContent: title })] : []), ...places.map((place, k) => {
     const scenes = place.scenes ? `, ${place.scenes} ${place.scenes === 1 ? "scene" : "scenes"}` : "";
     const button = element("button", { type: "button", textContent: `${k + 1} ${place.class} ${place.length} m, ${place.share}`, title: `${place.frames} ${place.frames === 1 ? "frame" : "frames"}${scenes} saw it` });
@@ -380,17 +415,25 @@ function showErrorBar() {
 function buildErrors() {
   const { about } = road;
   const modes = errorModes();
-  const buttons = modes.length === 1 ? [] : modes.map(([mode, text]) => {
-    const button = element("button", { type: "button", textContent: text });
-    button.dataset.mode = mode;
-    button.addEventListener("click", () => change({ method: mode }));
-    return button;
-  });
+  const choices = [];
+  if (modes.length > FEW_MODES) {
+    const choice = element("select", { id: "error-choice", ariaLabel: "Whose map is shown" }, ...modes.map(([mode, text]) => element("option", { value: mode, textContent: text })));
+    choice.addEventListener("change", () => change({ method: choice.value }));
+    choices.push(choice);
+  } else if (modes.length > 1) {
+    for (const [mode, text] of modes) {
+      const button = element("button", { type: "button", textContent: text, title: text });
+      button.dataset.mode = mode;
+      button.addEventListener("click", () => change({ method: mode }));
+      choices.push(button);
+    }
+  }
   const slider = element("input", { type: "range", min: 0, max: about.levels.length - 1, step: 1, value: 0 });
   slider.setAttribute("aria-label", "Least confidence of a prediction that finds the road");
   slider.addEventListener("input", () => {
     road.level = Number(slider.value);
     showErrorBar();
+    showZones();
     drawErrors();
   });
   const button = (text, label, act) => {
@@ -407,15 +450,17 @@ function buildErrors() {
   const canvas = element("canvas", { id: "error-canvas", tabIndex: 0 });
   canvas.setAttribute("role", "img");
   const tip = element("div", { id: "error-tip", hidden: true });
-  const stage = element("div", { id: "error-stage" }, canvas, element("span", { id: "error-scale", className: "scale" }), tip);
+  const stage = element("div", { id: "error-stage" }, canvas, element("span", { id: "error-scale", className: "scale" }), element("div", { id: "error-tools" }, ...tools), tip);
   const level = element("label", {}, "confidence ≥ ", element("output", { id: "error-least" }), " ", slider);
-  const bar = element("div", { id: "error-bar" }, ...buttons, level, ...tools);
+  const bar = element("div", { id: "error-bar" }, ...choices, level);
   document.querySelector(".error-sentences")?.remove();
-  $$("error-map").replaceChildren(bar, stage, element("ul", { id: "error-places" }), element("p", { id: "error-about" }));
+  const zones = element("ul", { id: "error-zones", ariaLabel: "Not found, by distance from the vehicle and by side" });
+  $$("error-map").replaceChildren(bar, element("div", { id: "error-middle" }, stage, zones), element("ul", { id: "error-places" }), element("p", { id: "error-about" }));
   listenToErrors(canvas);
   new ResizeObserver(drawErrors).observe(canvas);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawErrors);
   showErrorBar();
+  showZones();
   drawErrors();
   refresh(state.road === "" ? state : null); // others may show the map, and a piece of an address filters only now
 }
@@ -449,6 +494,7 @@ extras.push({
     if (!road.about) return;
     road.mode = now.method;
     if (differs("method")) showErrorBar();
+    if (differs("method", "of")) showZones();
     if (differs("road", "of", "method")) drawErrors();
   },
 });

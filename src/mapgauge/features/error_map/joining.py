@@ -17,10 +17,20 @@ def connected(x: Floats, y: Floats, group: Indices, reach: float) -> Indices:
     """
     if not len(x):
         return np.zeros(0, np.int64)
-    first, second = _close(x, y, group, reach=reach)
-    lowest = np.arange(len(x))
+    return components(len(x), *_close(x, y, group, reach=reach))
+
+
+def components(count: int, first: Indices, second: Indices) -> Indices:
+    """Return the number of the connected set of each of ``count`` things, in the order of their first members.
+
+    ``first`` and ``second`` are the pairs that are connected.
+
+    >>> components(4, np.array([0, 3]), np.array([2, 2])).tolist()
+    [0, 1, 0, 0]
+    """
+    lowest = np.arange(count)
     while True:
-        # Every point takes the lowest number beside it, and then the number of the point with this number.
+        # Everything takes the lowest number beside it, and then the number of the thing with this number.
         low = np.minimum(lowest[first], lowest[second])
         lower = lowest.copy()
         np.minimum.at(lower, first, low)

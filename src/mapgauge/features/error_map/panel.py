@@ -12,6 +12,7 @@ from mapgauge.features.error_map.areas import Areas, Tiles, areas_of, packed
 from mapgauge.features.error_map.around import CELL, LEVELS, AroundEgo
 from mapgauge.features.error_map.error_map import ErrorMap
 from mapgauge.features.error_map.places import ErrorPlace, Kind, interval_of, sentence_of
+from mapgauge.features.error_map.zones import Zones
 from mapgauge.geometry.polylines import ranges
 from mapgauge.markup import Html, element, joined
 from mapgauge.typing import Floats, Indices
@@ -57,12 +58,15 @@ def _in_cells(x: Floats, y: Floats, size: float, group: Indices) -> Indices:
     return number
 
 
-def map_panel(made: ErrorMap, trusted: Sequence[str]) -> Html:
-    """Return the panel of a map of the world. Sentences are about the methods in ``trusted``."""
+def map_panel(made: ErrorMap, trusted: Sequence[str], zones: Sequence[Zones] = ()) -> Html:
+    """Return the panel of a map of the world. Sentences are about the methods in ``trusted``.
+
+    ``zones`` are those of each method; none if the data have no vehicle.
+    """
     found = areas_of(made.pieces)
     tiles = packed(found.bounds, _ASPECT)
     shown = shown_of(made, found)
-    arrays = _piece_arrays(made, found, tiles, shown=shown)
+    arrays = _piece_arrays(made, found, tiles, shown=shown) | _zone_arrays(zones)
     places = [_place_rows(made, found, shown, k) for k in range(len(made.names))]
     about = {
         "kind": "map",
@@ -76,16 +80,19 @@ def map_panel(made: ErrorMap, trusted: Sequence[str]) -> Html:
         "areas": len(found.bounds),
         "size": [tiles.width, tiles.height],
         "places": places,
+        "zones": _zone_names(zones),
     }
     picture = _picture(made, found, tiles)
     return _panel(about, arrays, picture, _sentences(made, trusted))
 
 
-def ego_panel(maps: Sequence[AroundEgo], names: Sequence[str], cutoff: float, trusted: Sequence[str]) -> Html:
+def ego_panel(
+    maps: Sequence[AroundEgo], names: Sequence[str], cutoff: float, trusted: Sequence[str], zones: Sequence[Zones]
+) -> Html:
     """Return the panel of the area around the vehicle. Sentences are about the methods in ``trusted``."""
     first = maps[0]
     _, columns, rows = first.seen.shape
-    arrays: Arrays = {}
+    arrays = _zone_arrays(zones)
     for k, made in enumerate(maps):
         arrays[f"{k}.seen"] = (made.seen.sum(axis=0) / 1000).astype(np.float32).ravel()
         arrays[f"{k}.found"] = (made.found.sum(axis=1) / 1000).astype(np.float32).ravel()
@@ -99,6 +106,7 @@ def ego_panel(maps: Sequence[AroundEgo], names: Sequence[str], cutoff: float, tr
         "columns": columns,
         "rows": rows,
         "corner": [first.left, first.bottom],
+        "zones": _zone_names(zones),
     }
     share = first.share()
     squares = []
@@ -119,6 +127,21 @@ def ego_panel(maps: Sequence[AroundEgo], names: Sequence[str], cutoff: float, tr
         parts = [f"{100 * value:.0f} % {side}" for side, value in made.sides().items() if value == value]
         sentences.append(f"{name}: not found {', '.join(parts)}")
     return _panel(about, arrays, picture, sentences)
+
+
+def _zone_names(zones: Sequence[Zones]) -> list[str]:
+    if not zones:
+        return []
+    return zones[0].names
+
+
+def _zone_arrays(zones: Sequence[Zones]) -> Arrays:
+    """Return the lengths in the zones in metres: seen by class and zone, and found by level, class and zone."""
+    arrays: Arrays = {}
+    for k, made in enumerate(zones):
+        arrays[f"{k}.zones.seen"] = (made.seen / 1000).astype(np.float32).ravel()
+        arrays[f"{k}.zones.found"] = (made.found / 1000).astype(np.float32).ravel()
+    return arrays
 
 
 def _panel(about: dict[str, Any], arrays: Arrays, picture: Html, sentences: Sequence[str]) -> Html:

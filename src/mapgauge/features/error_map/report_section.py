@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from mapgauge.errors import InvalidInput
-from mapgauge.features.error_map.around import around_ego
-from mapgauge.features.error_map.error_map import error_map, has_errors, has_poses
+from mapgauge.features.error_map.around import AroundEgo, around_ego
+from mapgauge.features.error_map.error_map import ErrorMap, error_map, has_errors, has_poses
 from mapgauge.features.error_map.panel import ego_panel, map_panel
+from mapgauge.features.error_map.zones import Zones, zones_around, zones_of_map
 from mapgauge.markup import Html
 from mapgauge.results.results import Results
 from mapgauge.typing import Progress
@@ -39,13 +40,30 @@ class _ErrorSection(Section):
         if has_poses(methods[0]):
             # A report is written also if there is no common map: with poses that are no motions, or different truth.
             with suppress(InvalidInput):
-                return map_panel(error_map(list(methods), names=list(names), progress=progress), trusted)
+                made = error_map(list(methods), names=list(names), progress=progress)
+                return map_panel(made, trusted, _zones_of_map(made, methods[0]))
         if any(method.protocol.region is None or is_map(method) for method in methods):
             return Html("")
         maps = []
         for k, method in enumerate(methods):
             maps.append(around_ego(method, progress=_part_of(progress, k, len(methods))))
-        return ego_panel(maps, names, methods[0].cutoff_or_first(None), trusted=trusted)
+        cutoff = methods[0].cutoff_or_first(None)
+        return ego_panel(maps, names, cutoff, trusted=trusted, zones=_zones_around(maps, methods[0]))
+
+
+def _zones_of_map(made: ErrorMap, first: Results) -> list[Zones]:
+    """Return the zones of all methods; none if the data have no vehicle or no region."""
+    region = first.protocol.region
+    if region is None or is_map(first):
+        return []
+    _, truth = first.need_data().sides
+    return [zones_of_map(made, k, region, forward=truth.forward or "x") for k in range(len(made.names))]
+
+
+def _zones_around(maps: Sequence[AroundEgo], first: Results) -> list[Zones]:
+    region = first.protocol.region
+    assert region is not None
+    return [zones_around(made, region) for made in maps]
 
 
 def _part_of(progress: Progress | None, method: int, count: int) -> Progress | None:

@@ -1,18 +1,25 @@
-"""Figures of global maps: the map of a scene over the truth, coloured by offset, and the values over time."""
+"""Figures of global maps: the map of a scene with the marks of all drawings, and the values over time."""
+
+from typing import NamedTuple
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from mapgauge.errors import InvalidInput
 from mapgauge.features.global_map.accumulate import sampled
 from mapgauge.features.global_map.global_map import SHOWN, GlobalMap
 from mapgauge.features.global_map.region import shapely_module
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.metrics.table import COLOURS
-from mapgauge.typing import Floats, Points
-from mapgauge.views.figures.style import GREY, HEIGHT, MARKERS, PALE, GivenAxes, Style, canvas, dress, look, styled
+from mapgauge.metrics.colours import FOUND, MISSED
+from mapgauge.metrics.table import COLOURS, colours_of
+from mapgauge.results.marks import STEPS, far_colour
+from mapgauge.typing import Floats, Indices
+from mapgauge.views.figures.birdseye import far_handles
+from mapgauge.views.figures.style import HEIGHT, MARKERS, PALE, GivenAxes, Style, canvas, dress, look, styled
 from mapgauge.words import did_you_mean
 
 _TALL = 1.6  # the height of a map, in heights of other figures
@@ -28,8 +35,10 @@ def global_map(
     style: Style = "paper",
     ax: GivenAxes = None,
 ) -> Figure:
-    """Draw the map of a scene over the truth, coloured by the distance to the true line of its class.
+    """Draw the map of a scene over the truth, with the marks of all drawings.
 
+    Truth is grey where a line of its class in the map is within the cutoff, and red elsewhere. The map has the colours
+    of its classes where it is close to the true line of its class, and is orange to red where it is farther from it.
     If the values over time were computed, they are a second panel.
 
     Args:
@@ -50,49 +59,77 @@ def global_map(
         raise InvalidInput(f"no scene {name!r}. Available: {', '.join(made.regions)}{hint}")
     panels = 1 + bool(made.shares)
     sheet = canvas(look().page, _TALL * HEIGHT * look().room, panels, ax=ax)
-    _draw_map(sheet.axes[0], made, name)
+    handles = _draw_map(sheet.axes[0], made, name)
     if made.shares:
         _draw_shares(sheet.axes[1], made)
+    sheet.legend(handles)
     return sheet.finished(title)
 
 
-def _draw_map(axes: Axes, made: GlobalMap, name: str) -> None:
-    """Draw the map of a scene: the region, the truth, and the predictions."""
+def _draw_map(axes: Axes, made: GlobalMap, name: str) -> list[Artist]:
+    """Draw the map of a scene: the region, the truth, and the predictions. Returns the entries of the legend."""
     data = made.results.data
     assert data is not None
     x, y = (side.at([side.index[name]]) for side in (data[0], data[1]))
     cutoff = made.results.protocol.cutoffs[0]
     for part in shapely_module().get_parts(made.regions[name]):
         axes.fill(*part.exterior.xy, facecolor=PALE, alpha=0.3, linewidth=0)
-    for line in y.polylines:
-        axes.plot(*line[:, :2].T, color=GREY, linewidth=2.2, alpha=0.5, solid_capstyle="round")
-    segments, values = offsets_of(x, y)
-    drawn = LineCollection(list(segments), array=np.minimum(values, cutoff), cmap="plasma", linewidths=1.0)
-    drawn.set_clim(0, cutoff)
-    axes.add_collection(drawn)
-    bar = axes.figure.colorbar(drawn, ax=axes, shrink=0.7, pad=0.02)
-    bar.set_label(f"distance to the truth (m), at most {cutoff:g}", fontsize=look().normal)
-    bar.ax.tick_params(labelsize=look().small)
+    true = offsets_of(y, x)
+    is_found = true.offset <= cutoff
+    _add_lines(axes, true.ends[is_found], FOUND, width=2.4, layer=2)
+    _add_lines(axes, true.ends[~is_found], MISSED, width=2.4, layer=2)
+    predicted = offsets_of(x, y)
+    level = np.minimum(predicted.offset / cutoff * STEPS, STEPS).astype(np.int64)
+    by_class = colours_of(x.classes)
+    shown = [far_colour(some) or by_class[x.classes[label]] for some, label in zip(level, predicted.label, strict=True)]
+    for colour in dict.fromkeys(shown):
+        _add_lines(axes, predicted.ends[np.array(shown) == colour], colour, width=1.1, layer=3)
+    handles: list[Artist] = [
+        Line2D([], [], color=FOUND, linewidth=3, label=f"truth with a prediction of its class within {cutoff:g} m"),
+        Line2D([], [], color=MISSED, linewidth=3, label="truth without one"),
+        *(
+            Line2D([], [], color=by_class[name], label=f"{name}: prediction")
+            for name in x.classes
+            if by_class[name] in shown
+        ),
+        *far_handles(cutoff),
+    ]
     axes.set_aspect("equal", adjustable="datalim")
     axes.autoscale_view()
     dress(axes, "east (m)", "north (m)")
+    return handles
 
 
-def offsets_of(predictions: MapFrames, truth: MapFrames) -> tuple[Points, Floats]:
-    """Return short pieces of the predictions ``(pieces, 2, 2)``, and their distances to the truth of their class."""
+def _add_lines(axes: Axes, ends: Floats, colour: str, width: float, layer: int) -> None:
+    if len(ends):
+        axes.add_collection(LineCollection(list(ends), colors=colour, linewidths=width, zorder=layer, capstyle="round"))
+
+
+class OffsetPieces(NamedTuple):
+    """Short pieces of lines, and how far each is from the other side."""
+
+    ends: Floats  # (pieces, 2, 2)
+    offset: Floats  # metres from the middle to the nearest line of the class on the other side; inf without one
+    label: Indices  # its class
+
+
+def offsets_of(side: MapFrames, other: MapFrames) -> OffsetPieces:
+    """Return short pieces of the lines of one side, and their distances to those of the other side."""
     shapely = shapely_module()
     pieces = [np.empty((0, 2, 2))]
     values = [np.empty(0)]
-    for label in range(len(truth.classes)):
-        lines = [shapely.linestrings(truth.polylines[k][:, :2]) for k in np.flatnonzero(truth.label == label).tolist()]
+    labels = [np.empty(0, np.int64)]
+    for label in range(len(other.classes)):
+        lines = [shapely.linestrings(other.polylines[k][:, :2]) for k in np.flatnonzero(other.label == label).tolist()]
         whole = shapely.multilinestrings(lines)
         shapely.prepare(whole)
-        for k in np.flatnonzero(predictions.label == label).tolist():
-            points = sampled(predictions.polylines[k][:, :2])
+        for k in np.flatnonzero(side.label == label).tolist():
+            points = sampled(side.polylines[k][:, :2])
             middle = 0.5 * (points[1:] + points[:-1])
             pieces.append(np.stack([points[:-1], points[1:]], axis=1))
             values.append(np.nan_to_num(shapely.distance(whole, shapely.points(middle)), nan=np.inf))
-    return np.concatenate(pieces), np.concatenate(values)
+            labels.append(np.full(len(middle), label))
+    return OffsetPieces(np.concatenate(pieces), np.concatenate(values), np.concatenate(labels))
 
 
 def _draw_shares(axes: Axes, made: GlobalMap) -> None:

@@ -177,13 +177,21 @@ def lines_of(frames: MapFrames, rows: Indices, scene: MappedScene, accumulate: A
     poses = frames.poses[rows].copy()
     poses[:, :2, 3] -= scene.origin
     lines = accumulate(frames.at(rows.tolist()), poses)
+    if lines:
+        polylines = Polylines.of([line.points for line in lines], dimension=2)
+    else:
+        polylines = Polylines.of([])
+    if frames.confidence is None:
+        confidence = None
+    else:
+        confidence = np.array([line.confidence for line in lines])
     return MapFrames(
         tokens=(scene.name,),
         classes=frames.classes,
         frame=np.zeros(len(lines), np.int64),
         label=np.array([line.label for line in lines], np.int64),
-        polylines=Polylines.of([line.points for line in lines], dimension=2) if lines else Polylines.of([]),
-        confidence=None if frames.confidence is None else np.array([line.confidence for line in lines]),
+        polylines=polylines,
+        confidence=confidence,
         scenes=(scene.name,),
     )
 

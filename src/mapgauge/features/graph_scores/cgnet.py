@@ -238,10 +238,16 @@ class CgnetPairs:
         return scores
 
     def apls_directed(self) -> list[None]:
-        """Return None, as ``landmark`` and ``reach`` do: the evaluator has none of these scores."""
+        """Return None: the evaluator has no such score."""
         return [None] * self._graphs.frames
 
-    landmark = reach = apls_directed
+    def landmark(self) -> list[None]:
+        """Return None: the evaluator has no such score."""
+        return [None] * self._graphs.frames
+
+    def reach(self) -> list[None]:
+        """Return None: the evaluator has no such score."""
+        return [None] * self._graphs.frames
 
 
 def _undirected(edges: Edges) -> Edges:

@@ -1,6 +1,7 @@
 """CGNet's evaluator: walks along edges, the matching of what they meet, and points inserted into a graph."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge.features.graph_scores.graph_kernels import squared_gap
 from mapgauge.kernels._jit import jit, jit_allocating
@@ -8,7 +9,7 @@ from mapgauge.kernels.grouping import pairs_of
 
 
 @jit_allocating
-def first_seen(rows):
+def first_seen(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first place of each distinct row, in their order, and the number of each row among them."""
     size = 16
     while size < 2 * len(rows):
@@ -160,7 +161,13 @@ def insert_one_by_one(points, nodes, edges, radius, box):
 
 
 @jit_allocating
-def depth_first(first, target, points, starts, limit):
+def depth_first(
+    first: NDArray[np.int64],
+    target: NDArray[np.int64],
+    points: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    limit: float,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The nodes that a walk from each start meets, in the order in which it meets them, and their offsets.
 
     A walk takes the last node that it has seen. It goes on from nodes that are less than ``limit`` from the start along

@@ -1,6 +1,7 @@
 """Road graphs: near points and their matching, points snapped to edges, and shortest paths (TOPO, APLS)."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge.kernels._jit import ONE, U, jit, jit_allocating
 from mapgauge.kernels.grouping import pairs_of
@@ -18,7 +19,7 @@ def _cells(points, size):
 
 
 @jit
-def squared_gap(x, i, y, j):
+def squared_gap(x: NDArray[np.float64], i: int, y: NDArray[np.float64], j: int) -> float:
     total = 0.0
     for k in range(x.shape[1]):
         step = x[i, k] - y[j, k]
@@ -27,7 +28,9 @@ def squared_gap(x, i, y, j):
 
 
 @jit_allocating
-def close_points(points, bounds, radius):
+def close_points(
+    points: NDArray[np.float64], bounds: NDArray[np.int64], radius: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """All pairs of two points of a group closer than ``radius``: both indices, the squared distance, and offsets.
 
     Group g has the points ``bounds[g, 0] .. bounds[g, 1]``, which come first in pairs, and ``bounds[g, 1] ..
@@ -68,7 +71,7 @@ def close_points(points, bounds, radius):
 
 
 @jit_allocating
-def accept_pairs(first, second, count):
+def accept_pairs(first: NDArray[np.int64], second: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """The positions of the pairs that a one-to-one matching of ``count`` points accepts, in the order given."""
     used = np.zeros(count, np.bool_)
     accepted = np.empty(min(count, len(first)), np.int64)
@@ -107,7 +110,9 @@ def _along(points, offsets, lanes, out):
 
 
 @jit_allocating
-def mean_gaps(points, offsets, x, y):
+def mean_gaps(
+    points: NDArray[np.float64], offsets: NDArray[np.int64], x: NDArray[np.int64], y: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """For two ways ``x[k]`` and ``y[k]``: the mean of the mean distances from the points of one to the other."""
     longest = 0
     for lane in range(len(offsets) - 1):
@@ -205,7 +210,9 @@ def snap(points, own, points_of, nodes, edges, edges_of, radius):
 
 
 @jit_allocating
-def csr(count, edges, lengths, ways):
+def csr(
+    count: int, edges: NDArray[np.int64], lengths: NDArray[np.float64], ways: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """The edges that leave each node: the first of each, and targets and lengths. ``ways`` are forward and backward."""
     first = np.zeros(count + 1, np.int64)
     for e in range(len(edges)):
@@ -352,7 +359,7 @@ def path_costs(graph_a, graph_b, points_of, other, shortest, lost_costs_all):
 
 
 @jit_allocating
-def united(node, pairs):
+def united(node: NDArray[np.int64], pairs: NDArray[np.int64]) -> NDArray[np.int64]:
     """The lowest of the points that each point is the same as, if the points of some pairs are the same as well."""
     low = np.arange(len(node))
     for k in range(len(pairs)):
@@ -371,7 +378,9 @@ def united(node, pairs):
 
 
 @jit_allocating
-def paths_between_junctions(count, edges, two_way):
+def paths_between_junctions(
+    count: int, edges: NDArray[np.int64], two_way: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Nodes and offsets of the paths of ``paths_of``, in the order of their first nodes. No edge may be repeated."""
     out_of = np.zeros(count + 1, np.int64)
     into = np.zeros(count + 1, np.int64)
@@ -467,7 +476,9 @@ def _is_less(length, way, other_length, other_way):
 
 
 @jit_allocating
-def ways_between(count, start, end, length, hops):
+def ways_between(
+    count: int, start: NDArray[np.int64], end: NDArray[np.int64], length: NDArray[np.float64], hops: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The shortest ways over at most ``hops`` lanes between ``count`` landmarks: both landmarks, and the lanes or -1.
 
     Lanes are sorted by the landmarks where they start. Of equally long ways, the first by the numbers of lanes counts.

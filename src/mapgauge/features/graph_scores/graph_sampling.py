@@ -301,9 +301,9 @@ class Ways:
         landmarks = np.unique(nodes[np.concatenate([offsets[:-1], offsets[1:] - 1])])
         sizes = np.diff(offsets)
         lanes = sizes > 1
-        self.frames = graphs.frames
-        self.positions = graphs.nodes[landmarks]
-        self.graph = graphs.graph[landmarks]
+        self.frames: int = graphs.frames
+        self.positions: Points = graphs.nodes[landmarks]
+        self.graph: Indices = graphs.graph[landmarks]
         self._line = graphs.nodes[nodes[np.repeat(lanes, sizes)]]
         self._sizes = sizes[lanes]
         first, last = (np.searchsorted(landmarks, nodes[at[lanes]]) for at in (offsets[:-1], offsets[1:] - 1))
@@ -315,6 +315,8 @@ class Ways:
             lengths = np.add.reduceat(self._gaps, starts[:-1] - np.arange(len(starts) - 1))
         else:
             lengths = np.empty(0)
+        self.ends: Indices
+        self.lanes: Indices
         self.ends, self.lanes = ways_between(len(landmarks), first, last, lengths, hops)
 
     def samples(self, spacing: float) -> tuple[Points, Indices]:

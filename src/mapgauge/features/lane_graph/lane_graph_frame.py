@@ -21,6 +21,7 @@ from mapgauge.geometry.polylines import ranges
 from mapgauge.metrics.groups import Groups, group
 from mapgauge.metrics.pld import Parts, added, score_groups
 from mapgauge.protocols import Protocol
+from mapgauge.results.drawn_links import DrawnLinks
 from mapgauge.typing import Floats, Indices
 
 KINDS = (SUCCESSOR, CONTROLLED_BY)  # the links that count: from lane to lane, and from lane to traffic element
@@ -286,7 +287,12 @@ def _traffic_cost(frame: FrameGraphs, first: Indices, second: Indices, weight: F
 
 
 def links_of_frame(
-    predictions: MapFrames, truth: MapFrames, protocol: Protocol, cutoff: float, index: tuple[Indices, Indices]
+    predictions: MapFrames,
+    truth: MapFrames,
+    protocol: Protocol,
+    *,
+    cutoff: float,
+    index: tuple[Indices, Indices],
 ) -> list[FrameLink]:
     """Return the true links that are right, and the links of which at least one half is wrong.
 
@@ -323,3 +329,11 @@ def links_of_frame(
                 continue
             links.append(FrameLink(state, predicted, int(rows[i]), target=int(rows[j]), score=float(side.score[k])))
     return sorted(links, key=lambda link: (LINK_STATES.index(link.state), link[1:]))
+
+
+def compares_links(protocol: Protocol) -> bool:
+    """Whether a protocol has lane-graph PLD, and so a link cost."""
+    return "lane_graph_pld" in protocol.settings
+
+
+DRAWN = DrawnLinks(of_frame=links_of_frame, are_compared=compares_links)

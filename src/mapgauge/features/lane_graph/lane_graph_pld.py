@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -77,8 +77,8 @@ class WrongLink(NamedTuple):
 class LaneGraphPldResult(PooledPld[LaneGraphParts]):
     """Lane-graph PLD of one frame, or of many frames pooled with ``+`` or ``sum``. Parts are not normalised."""
 
-    TITLE = "lane-graph PLD"
-    SETTINGS = ("cutoff", "link_cost", "link_floor")
+    TITLE: ClassVar[str] = "lane-graph PLD"
+    SETTINGS: ClassVar[tuple[str, ...]] = ("cutoff", "link_cost", "link_floor")
 
     plain: float  # the value with link cost 0
     link_cost: float
@@ -196,9 +196,13 @@ def _wrong_links(
             whole = "false"
         cost = link_cost * (full + half)
         for k in np.flatnonzero(cost > 0).tolist():
+            if half[k] > full[k]:
+                error: LinkError = "half"
+            else:
+                error = whole
             wrong.append(
                 WrongLink(
-                    error="half" if half[k] > full[k] else whole,
+                    error=error,
                     predicted=predicted,
                     kind=graphs.KINDS[side.kind[k]],
                     source=int(index[side.graph.source[k]]),
@@ -336,6 +340,5 @@ LANE_GRAPH_PLD = Metric(
     stated=_stated,
     limits=(0.0, 1.0),
     of=(LANE,),
-    frame_links=graphs.links_of_frame,
     order=20,
 )

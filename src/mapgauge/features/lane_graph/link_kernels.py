@@ -7,13 +7,16 @@ onward from them: the first way of each element, the link of each way, the eleme
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge.kernels._jit import jit, jit_allocating
 from mapgauge.kernels.grouping import pairs_of
 
 
 @jit_allocating
-def ways_of(row, column, weight, size):
+def ways_of(
+    row: NDArray[np.int64], column: NDArray[np.int64], weight: NDArray[np.float64], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """The links of each of ``size`` elements in ``row``: the first of each, and links, other elements and weights."""
     of, link = pairs_of(row, size)
     return of, link, column[link], weight[link]

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -126,8 +126,8 @@ class NetworkPldResult(PooledPld[NetworkParts]):
     Points are assigned, and not polylines. ``assignment`` has the pairs of polylines that share assigned points.
     """
 
-    TITLE = "network PLD"
-    SETTINGS = ("cutoff", "break_cost")
+    TITLE: ClassVar[str] = "network PLD"
+    SETTINGS: ClassVar[tuple[str, ...]] = ("cutoff", "break_cost")
 
     break_cost: float
     break_count: int  # how often the predicted line changes along true lines

@@ -21,7 +21,7 @@ from mapgauge.errors import MapgaugeError
 from mapgauge.features.network.kernels import all_runs, best_runs, is_useful
 from mapgauge.features.network.run_kernels import first_free, parts_of, prices_of, rows_of, savings_of, uses_of
 from mapgauge.features.network.sides import Network
-from mapgauge.solver import BINARY, LINEAR, OPTIONS, PRECISE, load_highs
+from mapgauge.solver import BINARY, LINEAR, OPTIONS, PRECISE, Options, load_highs
 from mapgauge.typing import Flags, Floats, Indices
 
 EXACT = 1e-9  # the share of the total by which a bound may exceed a proven total
@@ -33,7 +33,7 @@ SMALL = 0.2  # the share of the bound up to which a gap leaves out near pairs
 FEWER = 0.7  # the share of this gap at which more of them are left out
 SOME_RUNS = 500  # near pairs and runs up to which all of them are tried
 ALL_RUNS = 10_000  # the same, at last
-LIMITS = {"mip_max_nodes": 2000}  # for programmes that choose whole runs
+LIMITS: Options = {"mip_max_nodes": 2000}  # for programmes that choose whole runs
 MOST_SOLUTIONS = 500  # of the programme; five are usual. Then the gap to the bound is reported
 
 

@@ -9,6 +9,7 @@ Average precision of the neighbours of each true vertex, as OpenLane-V2 defines 
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge.kernels._jit import U, jit, jit_allocating
 from mapgauge.kernels.assignment import cheapest_columns
@@ -48,7 +49,9 @@ def segment_pairs(centre, left, right, bounds, factor, limit, out):
 
 
 @jit
-def box_pairs(points, start, bounds, out):
+def box_pairs(
+    points: NDArray[np.float64], start: NDArray[np.int64], bounds: NDArray[np.int64], out: NDArray[np.float64]
+) -> None:
     """Distances of boxes in an image, 1 minus intersection over union, between the corners at ``start`` and after."""
     at = 0
     for g in range(len(bounds)):
@@ -184,7 +187,7 @@ ROUNDS = 10  # of version 1.0
 
 
 @jit
-def vertex_precisions(true, score):
+def vertex_precisions(true: NDArray[np.bool_], score: NDArray[np.float64]) -> float:
     """Sum of the average precisions of all rows: of the neighbours of a vertex, predicted with a score above 0.5."""
     total = 0.0
     rows, columns = true.shape

@@ -215,6 +215,10 @@ def changes(
     parts = in_threads(work, blocks_of(y), workers, progress=progress)
     sums = np.concatenate([part.sums for part in parts], axis=1)
     of_truth = np.concatenate([part.truth for part in parts])
+    if results.scenes is None:
+        units = "frames"
+    else:
+        units = "scenes"
     return Changes(
         name=results.input_names[0],
         prior_name=z.name,
@@ -229,7 +233,7 @@ def changes(
         prior_states=_in_words(np.concatenate([part.prior for part in parts])),
         labels=scores_of_labels(x, y, protocol, floor=floor),
         gains=_gains(sums, y.classes, results.scenes or y.tokens, samples=samples, level=level, seed=seed),
-        units="frames" if results.scenes is None else "scenes",
+        units=units,
         level=level,
         findings=aligned.findings(of_truth),
     )

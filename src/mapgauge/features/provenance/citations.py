@@ -12,6 +12,7 @@ from mapgauge.version import __version__
 
 _PAPER = "paper"  # protocols of the paper
 _EVEN = "even"  # the same with another sampling
+_SOFTWARE = "software"
 
 
 def rests_on_pld(metric: str) -> bool:
@@ -28,9 +29,9 @@ def entries() -> dict[str, tuple[str, ...]]:
 
 
 def cite(results: Results) -> str:
-    """Return BibTeX of the metrics, the rules, the data set and the split of results.
+    """Return BibTeX of the metrics, the rules, the data set and the split of results, and of mapgauge.
 
-    Metrics and rules that are no paper's but mapgauge's own have an entry of mapgauge.
+    The entry of mapgauge is for the software, and for metrics and rules that are no paper's but its own.
 
     Args:
         results: The results to cite for.
@@ -88,6 +89,7 @@ def _uses(results: Results) -> Iterator[tuple[str, str]]:
         dataset = TITLES[origin.dataset]
     else:
         dataset = f"({origin.why})"
+    yield _SOFTWARE, "the software that computed the values"
     yield f"data:{origin.dataset}", f"the data set {dataset}"
     if origin.dataset and (not origin.split or origin.split.startswith("new-")):
         yield f"split:{origin.split}", f"the split {origin.split}" if origin.split else f"the split ({origin.why})"

@@ -15,6 +15,7 @@ are whole numbers, ``(column, row)``, and may lie outside of the image.
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge.kernels._jit import jit, jit_allocating
 
@@ -330,7 +331,7 @@ def fill_polygon(image, pixels, edges, crossings):
 
 
 @jit_allocating
-def memory_of(offsets):
+def memory_of(offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the memory for drawing pieces with these offsets: edges and crossings of polygons, and a rectangle."""
     most = 4
     for i in range(len(offsets) - 1):
@@ -351,7 +352,7 @@ def draw_pieces(image, points, offsets, filled, first, end, thickness, memory):
 
 
 @jit
-def spread(image, other, reach):
+def spread(image: NDArray[np.uint8], other: NDArray[np.uint8], reach: int) -> None:
     """Replace each pixel by a square that reaches this far in both directions. ``other`` is memory for an image."""
     rows, columns = image.shape
     other[:] = 0

@@ -5,6 +5,7 @@ A drawing is given by ``points``, ``offsets`` and ``filled`` of its pieces, in t
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge.features.raster.drawing_kernels import draw_pieces, memory_of, spread
 from mapgauge.kernels._jit import jit, jit_allocating
@@ -132,7 +133,14 @@ def instance_ious(points, offsets, filled, bounds, rows, columns, thickness, rea
 
 
 @jit_allocating
-def match_greedily(ious, bounds, by_confidence, considered, thresholds, hits):
+def match_greedily(
+    ious: NDArray[np.float64],
+    bounds: NDArray[np.int64],
+    by_confidence: NDArray[np.int64],
+    considered: NDArray[np.bool_],
+    thresholds: NDArray[np.float64],
+    hits: NDArray[np.uint16],
+) -> None:
     """Find the true positives at each threshold, as COCO's evaluator does.
 
     Predictions come by falling confidence. Each takes the free true instance with the largest IoU that is at least the
@@ -179,7 +187,9 @@ def _crossing(coords, i, j):
 
 
 @jit_allocating
-def with_crossings(coords, offsets):
+def with_crossings(
+    coords: NDArray[np.float64], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the points of polylines with a further point wherever a polyline crosses itself, and their offsets."""
     made = np.empty((len(coords), 2))
     ends = np.zeros(len(offsets), np.int64)

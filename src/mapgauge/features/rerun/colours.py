@@ -1,21 +1,19 @@
-"""Colours of polylines: that of the largest cause of an error, or that of the class; dark where confidence is low."""
+"""The largest cause of the error of each instance, for labels, and colours as Rerun takes them."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.frames.instances import without_boxes
-from mapgauge.frames.map_frames import MapFrames
-from mapgauge.metrics.causes import CAUSES, CAUSES_OF_PLD, label_of
-from mapgauge.metrics.table import colours_of, part_colours
+from mapgauge.metrics.causes import CAUSES, label_of
 from mapgauge.results.instance_costs import instances_of
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats, Indices
 from mapgauge.views.report.causes import drawn_order, has_causes
 
-BACKGROUND = (27, 29, 33)  # of the views. Lines that are nearly transparent would be dark as well
-FAINTEST = 0.12  # smallest share of the colour of a prediction
+BACKGROUND = (27, 29, 33)  # of the views
 
 Colours = NDArray[np.uint8]  # (lines, 3)
 
@@ -24,7 +22,6 @@ class LargestCauses(NamedTuple):
     """The causes of errors, and the largest cause of each instance."""
 
     names: tuple[str, ...]  # none if causes cannot be computed
-    colours: Colours
     largest: dict[str, Indices]  # by side: -1 for an instance without errors
 
     @classmethod
@@ -34,12 +31,10 @@ class LargestCauses(NamedTuple):
         if not has_causes(results):
             sides = {"predictions": x, "truth": y}
             none = {name: np.full(len(without_boxes(side).polylines), -1) for name, side in sides.items()}
-            return cls(names=(), colours=_colours([]), largest=none)
+            return cls(names=(), largest=none)
         instances = instances_of(results)
-        colours = part_colours(CAUSES_OF_PLD)
         return cls(
             names=tuple(map(label_of, CAUSES)),
-            colours=_colours([colours[value.key] for value in CAUSES_OF_PLD.with_role("part")]),
             largest={
                 "predictions": _largest(instances.predicted[drawn_order(x)]),
                 "truth": _largest(instances.true[drawn_order(y)]),
@@ -58,17 +53,6 @@ def _largest(costs: Floats) -> Indices:
     return np.where(costs.any(axis=1), last, -1)
 
 
-def line_colours(side: MapFrames, causes: LargestCauses, cause: Indices) -> Colours:
-    """Return the colour of each instance: that of a cause, or of its class if the cause is -1."""
-    by_class = colours_of(side.classes)
-    mixed = _colours([by_class[name] for name in side.classes])[side.label].astype(np.float64)
-    mixed[cause >= 0] = causes.colours[cause[cause >= 0]]
-    if side.confidence is not None:
-        share = np.maximum(side.confidence, FAINTEST)[:, None]
-        mixed = share * mixed + (1 - share) * np.array(BACKGROUND)
-    return np.rint(mixed).astype(np.uint8)
-
-
 def rgb(colour: str) -> tuple[int, int, int]:
     """Return the parts of a colour.
 
@@ -79,5 +63,6 @@ def rgb(colour: str) -> tuple[int, int, int]:
     return red, green, blue
 
 
-def _colours(texts: list[str]) -> Colours:
+def colours_of_texts(texts: Sequence[str]) -> Colours:
+    """Return colours as rows of numbers."""
     return np.array([rgb(text) for text in texts], np.uint8).reshape(-1, 3)

@@ -16,7 +16,8 @@ from mapgauge.cameras.rig import CameraImage, Rig, RigFrame
 from mapgauge.dependencies import require
 from mapgauge.errors import MapgaugeError, UnreadableFile
 from mapgauge.features.rerun.blueprint import blueprint
-from mapgauge.features.rerun.colours import LargestCauses, line_colours
+from mapgauge.features.rerun.colours import LargestCauses
+from mapgauge.features.rerun.lines import DrawnLines, predicted_lines, true_lines
 from mapgauge.features.rerun.places import Places, places_of
 from mapgauge.features.rerun.values import ValueCurve, curves_of
 from mapgauge.frames.instances import without_boxes
@@ -33,8 +34,7 @@ from mapgauge.views.report.sections import sections
 APPLICATION = "mapgauge"
 BLOCK = 50  # frames that are sent at once, at most; the viewer loads and `rerun rrd verify` checks larger ones slowly
 EVERY = 4  # of so many matched points, one is drawn with a line to its partner
-# A negative radius is half a width in pixels. One in metres would be a tube near a camera.
-WIDTHS = {"truth": -2.0, "predictions": -1.2, "matches": -0.5}
+MATCH_RADIUS = -0.5  # half a width in pixels
 GREY = (150, 150, 150)
 
 _NS = 10**9
@@ -57,9 +57,10 @@ def write_rerun(
 ) -> Recorded:
     """Write results as a recording for the viewer of Rerun. It needs ``pip install 'mapgauge[rerun]'``.
 
-    Polylines have the coordinates of the vehicle, x forward, and lie on the ground if they have no height. Predictions
-    have the colour of the largest cause of their error, if causes can be computed, and are dark if their confidence is
-    low. The world begins at the first pose.
+    Polylines have the coordinates of the vehicle, x forward, and lie on the ground if they have no height. They are
+    drawn as everywhere: found truth grey, missed truth red, predictions in the colour of their class and orange to red
+    where they are far from the truth, false ones in dashes, and all the wider the higher their confidence. The world
+    begins at the first pose.
 
     Args:
         results: Results with their geometry. ``Results.of_frames`` and ``Results.where`` choose frames.
@@ -214,10 +215,11 @@ class _Writer:
         assignments = [frame for block in blocks for frame in block]
         for start, frame in zip(y.offsets.tolist(), assignments, strict=False):
             matched[[start + match.truth for match in frame.matches]] = True
-        true = line_colours(y, causes, np.where(matched, -1, causes.largest["truth"]))
-        predicted = line_colours(x, causes, causes.largest["predictions"])
-        self._send_lines("truth", y, places.strips(y), colours=true, causes=causes, times=times)
-        self._send_lines("predictions", x, places.strips(x), colours=predicted, causes=causes, times=times)
+        compared = cutoff is not None
+        true = true_lines(y, places.strips(y), matched.tolist() if compared else None)
+        predicted = predicted_lines(x, assignments, places.motions, compared=compared)
+        self._send_lines("truth", y, true, causes=causes, times=times)
+        self._send_lines("predictions", x, predicted, causes=causes, times=times)
         self._send_matches([match_ends(frame, places.motions[k]) for k, frame in enumerate(assignments)], times)
         scenes = part.scenes or [""] * len(frames)
         texts = [_text(f"{scene}\n{token}".strip()) for scene, token in zip(scenes, part.tokens, strict=True)]
@@ -229,23 +231,26 @@ class _Writer:
         self._send_images(places, frames)
 
     def _send_lines(
-        self, name: str, side: MapFrames, strips: list[Floats], colours: Any, causes: LargestCauses, times: list[Any]
+        self, name: str, side: MapFrames, drawn: DrawnLines, causes: LargestCauses, times: list[Any]
     ) -> None:
         """Send the polylines of one side: a batch for each class."""
         archetype = self.rr.LineStrips3D
         labels = causes.labels(name)
-        whole = {"radii": np.full(len(side), WIDTHS[name]), "show_labels": np.zeros(len(side), np.bool_)}
         for label, class_name in enumerate(side.classes):
-            rows = np.flatnonzero(side.label == label)
-            counts = np.bincount(side.frame[rows], minlength=len(side))
-            lines = {"strips": [strips[k] for k in rows.tolist()], "colors": colours[rows]}
+            rows = np.flatnonzero(side.label[drawn.instance] == label)
+            instance = drawn.instance[rows]
+            counts = np.bincount(side.frame[instance], minlength=len(side))
+            lines: dict[str, Any] = {
+                "strips": [drawn.strips[k] for k in rows.tolist()],
+                "colors": drawn.colours[rows],
+                "radii": drawn.radii[rows],
+            }
             if causes.names:
-                lines |= {"labels": labels[rows]}
-            else:
-                lines |= {}
-            columns = [*_batches(archetype, lines, counts), *archetype.columns(**whole)]
+                lines["labels"] = labels[instance]
+            hidden = archetype.columns(show_labels=np.zeros(len(side), np.bool_))
+            columns = [*_batches(archetype, lines, counts), *hidden]
             if side.confidence is not None:
-                confidence = side.confidence[rows].astype(np.float32)
+                confidence = side.confidence[instance].astype(np.float32)
                 columns += _batches(self.rr.AnyValues, {"confidence": confidence}, counts)
             self.stream.send_columns(f"world/ego/{name}/{self._part(class_name)}", times, columns)
 
@@ -253,7 +258,7 @@ class _Writer:
         """Send lines between matched points, given the lines of each frame."""
         archetype = self.rr.LineStrips3D
         counts = np.array([len(lines) for lines in ends])
-        whole = {"radii": np.full(len(ends), WIDTHS["matches"]), "colors": np.tile(GREY, (len(ends), 1))}
+        whole = {"radii": np.full(len(ends), MATCH_RADIUS), "colors": np.tile(GREY, (len(ends), 1))}
         columns = _batches(archetype, {"strips": np.concatenate(ends)}, counts)
         self.stream.send_columns("world/ego/matches", times, [*columns, *archetype.columns(**whole)])
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from mapgauge.cli import options as o
 from mapgauge.cli import output as out
 from mapgauge.cli import parsing
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
+from mapgauge.cli.helps import HELP_ALL, CommandGroup
 from mapgauge.cli.inputs import Reading, check_files
 from mapgauge.cli.methods import load_all
 from mapgauge.cli.slices import tags_of
@@ -39,18 +39,18 @@ SharesOption = Annotated[
 ]
 
 
-class _Default(TyperGroup):
+class _Default(CommandGroup):
     """Commands, of which one need not be named: ``mapgauge splits TRAIN VAL``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the name of the default command before files, but not before a command that is spelled wrongly."""
-        known = (*self.commands, "-h", "--help")
+        known = (*self.commands, "-h", "--help", HELP_ALL)
         if args and args[0] not in known and not get_close_matches(args[0], known, cutoff=0.8):
             args = [_OVERLAP, *args]
         return super().parse_args(ctx, args)
 
 
-splits = typer.Typer(
+splits: typer.Typer = typer.Typer(
     name="splits",
     cls=_Default,
     no_args_is_help=True,

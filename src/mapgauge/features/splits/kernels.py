@@ -5,12 +5,23 @@ class, or unmatched, at a cost of half the cutoff. The raster has a lower bound 
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge.kernels._jit import jit, jit_allocating
 
 
 @jit
-def draw_distances(points, start, stop, first, last, corner, cell, half, raster):
+def draw_distances(
+    points: NDArray[np.float64],
+    start: NDArray[np.int64],
+    stop: NDArray[np.int64],
+    first: int,
+    last: int,
+    corner: NDArray[np.float64],
+    cell: float,
+    half: float,
+    raster: NDArray[np.float64],
+) -> None:
     """Write the distance from each cell to the nearest point of some lines, at most ``half``."""
     raster[:] = half
     reach = int(half / cell) + 1
@@ -30,7 +41,14 @@ def draw_distances(points, start, stop, first, last, corner, cell, half, raster)
 
 
 @jit
-def write_cells(points, corner, cell, width, height, cells):
+def write_cells(
+    points: NDArray[np.float64],
+    corner: NDArray[np.float64],
+    cell: float,
+    width: int,
+    height: int,
+    cells: NDArray[np.int32],
+) -> None:
     """Write the cell of each point. Points outside have the number of cells, where rasters have their largest value."""
     for q in range(points.shape[1]):
         a = np.floor((points[0, q] - corner[0]) / cell)

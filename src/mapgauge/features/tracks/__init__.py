@@ -47,4 +47,9 @@ FEATURE = Feature(
         "track_pld": "track_pld:track_pld",
         "track": "tracking:track",
     },
+    torch={
+        "ConsistentPolylineAveragePrecision": "torch_metrics:ConsistentPolylineAveragePrecision",
+        "PolylineStability": "torch_metrics:PolylineStability",
+        "TrackPolylineLocalisationDetection": "torch_metrics:TrackPolylineLocalisationDetection",
+    },
 )

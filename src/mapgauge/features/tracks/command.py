@@ -203,11 +203,19 @@ def track(options: TrackOptions) -> None:
     reading = Reading(workers=options.workers)
     frames = reading.alone(predictions)
     with out.progress(f"tracking {predictions}", "scenes") as advance:
+        if options.poses is None:
+            poses = None
+        else:
+            poses = reading.poses(options.poses)
+        if "confidence" in options_of(predictions):
+            confidence = None
+        else:
+            confidence = FAINT
         tracked = track_frames(
             frames,
-            poses=None if options.poses is None else reading.poses(options.poses),
+            poses=poses,
             method=cast("Any", options.method),
-            confidence=None if "confidence" in options_of(predictions) else FAINT,
+            confidence=confidence,
             look_back=options.look_back,
             cutoff=cutoff,
             region=region,

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -88,8 +88,8 @@ class Change(NamedTuple):
 class TrackPldResult(PooledPld[TrackParts]):
     """T-PLD of one class in one scene, or in many scenes pooled with ``+`` or ``sum``. Parts are not normalised."""
 
-    TITLE = "T-PLD"
-    SETTINGS = ("cutoff", "switch_cost")
+    TITLE: ClassVar[str] = "T-PLD"
+    SETTINGS: ClassVar[tuple[str, ...]] = ("cutoff", "switch_cost")
 
     pld_parts: Parts  # of PLD of the same frames, pooled
     switch_cost: float

@@ -97,8 +97,8 @@ class Explorer:
         """
         first = methods[0].results
         self.methods = methods
-        self.results = [first, *(in_order_of(first, method.results) for method in methods[1:])]
-        self.title = title or ", ".join(method.name for method in methods)
+        self.results: list[Results] = [first, *(in_order_of(first, method.results) for method in methods[1:])]
+        self.title: str = title or ", ".join(method.name for method in methods)
         self.tags = tags
         self.tabs = tabs
         self._cameras = None if images is None else _cameras(images, first)
@@ -106,7 +106,7 @@ class Explorer:
         with_poses: list[Placing] = [] if poses is None else [partial(_with_poses, poses)]
         with_poses += [] if self._cameras is None else [self._cameras.with_poses]
         reads = [partial(_with_data, first, method) for method in methods]
-        self.reading = GeometryReading(reads, with_poses, tell)
+        self.reading: GeometryReading = GeometryReading(reads, with_poses, tell)
         self._values = in_thread(self._packed_values)  # while the browser opens the page
 
     @property

@@ -132,9 +132,9 @@ class GeometryReading:
             poses: They may have the poses of the frames.
             tell: It is called with a sentence when reading begins and ends.
         """
-        self.failure = ""  # why there is no geometry
+        self.failure: str = ""  # why there is no geometry
         self.done = 0  # methods that are read
-        self.count = len(reads)
+        self.count: int = len(reads)
         self._reads = reads
         self._poses = poses
         self._tell = tell or (lambda text: None)

@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import struct
+import sys
 import tempfile
 import threading
 import time
@@ -129,12 +130,14 @@ class Server(ThreadingHTTPServer):
     """Serves routes under a random token."""
 
     daemon_threads = True
+    # So that a port can be taken again at once. On Windows another program could take it at the same time.
+    allow_reuse_address = sys.platform != "win32"
 
     def __init__(self, routes: Routes, port: int = 0) -> None:
         """Bind to a port of this machine; 0 takes a free one."""
         self.routes = routes
-        self.token = secrets.token_urlsafe(18)
-        self.tabs = Tabs()
+        self.token: str = secrets.token_urlsafe(18)
+        self.tabs: Tabs = Tabs()
         try:
             super().__init__((ADDRESS, port), _Handler)
         except OSError as error:

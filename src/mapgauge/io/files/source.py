@@ -163,7 +163,7 @@ class Content:
     def __init__(self, path: str | os.PathLike[str], most: int | None = None) -> None:
         """Check that the file exists and is not empty, and has ``most`` bytes at most, without opening it."""
         check_path(path)
-        self.path = Path(path)
+        self.path: Path = Path(path)
         self._compressed = False
         try:
             status = self.path.stat()

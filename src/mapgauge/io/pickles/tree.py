@@ -97,7 +97,7 @@ class PickleTree:
         self._info, self._first, self._second, _ = values.view(np.int64).T
         self._members = members.view(np.int64)
         self._keys: dict[int, list[Any]] = {}
-        self.root = np.array([root])
+        self.root: Rows = np.array([root])
 
     def are(self, rows: Rows, *kinds: str) -> NDArray[np.bool_]:
         """Return which values are of one of some kinds, such as ``"LIST"``."""

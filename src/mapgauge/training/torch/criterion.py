@@ -111,22 +111,22 @@ class PldCriterion(torch.nn.Module):
             raise InvalidInput(
                 f"cutoffs must be two lengths and pld_cutoffs one factor or more, got {cutoffs!r} and {pld_cutoffs!r}"
             )
-        self.steps = check_whole("steps", steps, least=1)
-        self.switch = check_share("switch", switch)
-        self.step = 0
-        self.cutoffs = check_cutoff("cutoffs", cutoffs[0]), check_cutoff("cutoffs", cutoffs[1])
-        self.pld_cutoffs = tuple(check_cutoff("pld_cutoffs", factor) for factor in pld_cutoffs)
+        self.steps: int = check_whole("steps", steps, least=1)
+        self.switch: float = check_share("switch", switch)
+        self.step: int = 0
+        self.cutoffs: tuple[float, float] = check_cutoff("cutoffs", cutoffs[0]), check_cutoff("cutoffs", cutoffs[1])
+        self.pld_cutoffs: tuple[float, ...] = tuple(check_cutoff("pld_cutoffs", factor) for factor in pld_cutoffs)
         self.class_loss = class_loss
-        self.no_line = check_not_negative("no_line", no_line)
-        self.class_weight = check_not_negative("class_weight", class_weight)
-        self.l1_weight = check_not_negative("l1_weight", l1_weight)
-        self.sospa_weight = check_not_negative("sospa_weight", sospa_weight)
-        self.pld_weight = check_not_negative("pld_weight", pld_weight)
-        self.temperature = check_not_negative("temperature", temperature)
-        self.late_l1 = check_not_negative("late_l1", late_l1)
-        self.late_class = check_not_negative("late_class", late_class)
-        self.closed = check_flag("closed", closed)
-        self.directed = check_flag("directed", directed)
+        self.no_line: float = check_not_negative("no_line", no_line)
+        self.class_weight: float = check_not_negative("class_weight", class_weight)
+        self.l1_weight: float = check_not_negative("l1_weight", l1_weight)
+        self.sospa_weight: float = check_not_negative("sospa_weight", sospa_weight)
+        self.pld_weight: float = check_not_negative("pld_weight", pld_weight)
+        self.temperature: float = check_not_negative("temperature", temperature)
+        self.late_l1: float = check_not_negative("late_l1", late_l1)
+        self.late_class: float = check_not_negative("late_class", late_class)
+        self.closed: bool = check_flag("closed", closed)
+        self.directed: bool = check_flag("directed", directed)
 
     def get_extra_state(self) -> Any:
         """Return the number of steps so far, as a tensor: some libraries take all values of a state for tensors."""

@@ -107,11 +107,11 @@ class SospaLoss(torch.nn.Module):
     ) -> None:
         """Keep the settings."""
         super().__init__()
-        self.cutoff = check_cutoff("cutoff", cutoff)
-        self.closed = check_flag("closed", closed)
-        self.directed = check_flag("directed", directed)
-        self.normalised = check_flag("normalised", normalised)
-        self.temperature = check_not_negative("temperature", temperature)
+        self.cutoff: float = check_cutoff("cutoff", cutoff)
+        self.closed: bool = check_flag("closed", closed)
+        self.directed: bool = check_flag("directed", directed)
+        self.normalised: bool = check_flag("normalised", normalised)
+        self.temperature: float = check_not_negative("temperature", temperature)
         if reduction not in ("mean", "sum", "none"):
             raise InvalidInput(f"reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
         self.reduction = reduction
@@ -282,11 +282,11 @@ class SospaMatcher(torch.nn.Module):
     ) -> None:
         """Keep the settings."""
         super().__init__()
-        self.cutoff = check_cutoff("cutoff", cutoff)
-        self.closed = check_flag("closed", closed)
-        self.directed = check_flag("directed", directed)
-        self.point_weight = float(point_weight)
-        self.class_weight = float(class_weight)
+        self.cutoff: float = check_cutoff("cutoff", cutoff)
+        self.closed: bool = check_flag("closed", closed)
+        self.directed: bool = check_flag("directed", directed)
+        self.point_weight: float = float(point_weight)
+        self.class_weight: float = float(class_weight)
         if class_cost not in ("softmax", "focal"):
             raise InvalidInput(f"class_cost must be 'softmax' or 'focal', got {class_cost!r}")
         self.class_cost = class_cost

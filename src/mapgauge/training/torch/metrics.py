@@ -78,8 +78,8 @@ class PolylineMetric(Metric):
     is_differentiable = False
     higher_is_better: bool | None = None
     full_state_update = False
-    plot_lower_bound = 0.0
-    plot_upper_bound = 1.0
+    plot_lower_bound: float = 0.0
+    plot_upper_bound: float = 1.0
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class PolylineMetric(Metric):
 class PolylineLocalisationDetection(PolylineMetric):
     """PLD with its five parts, localisation and detection. Lower is better. Arguments as for ``PolylineMetric``."""
 
-    higher_is_better = False
+    higher_is_better: bool | None = False
 
     def __init__(self, protocol: str | Protocol = "paper-60x30", **arguments: Any) -> None:
         """Create the metric without frames."""
@@ -191,7 +191,7 @@ class PolylineAveragePrecision(PolylineMetric):
     thresholds for. The other arguments are as in ``PolylineMetric``.
     """
 
-    higher_is_better = True
+    higher_is_better: bool | None = True
 
     def __init__(
         self, protocol: str | Protocol = "paper-60x30", *, metrics: Sequence[str] | None = None, **arguments: Any
@@ -212,50 +212,3 @@ class PolylineAveragePrecision(PolylineMetric):
                 f"{chosen.name}, got {', '.join(wanted) or 'none'}"
             )
         super().__init__(chosen, metrics=wanted, **arguments)
-
-
-class TrackPolylineLocalisationDetection(PolylineMetric):
-    """T-PLD: PLD over time, with a cost for every switch of ids. Lower is better.
-
-    It needs ``tracks`` on both sides, scenes and time stamps. ``switch_cost`` is the cost of a switch; None takes the
-    cost in the protocol, or the recommended cost. The other arguments are as in ``PolylineMetric``.
-    """
-
-    higher_is_better = False
-
-    def __init__(
-        self, protocol: str | Protocol = "paper-60x30", *, switch_cost: float | None = None, **arguments: Any
-    ) -> None:
-        """Create the metric without frames."""
-        if switch_cost is None:
-            own = {}
-        else:
-            own = {"switch_cost": switch_cost}
-        chosen = protocol_of(protocol).replace(settings={"track_pld": own})
-        super().__init__(chosen, metrics=("track_pld",), **arguments)
-
-
-class ConsistentPolylineAveragePrecision(PolylineMetric):
-    """C-mAP by MapTracker's rules: average precision of predictions that keep their ids. Higher is better.
-
-    It needs ``tracks`` on both sides, scenes and time stamps. The arguments are as in ``PolylineMetric``.
-    """
-
-    higher_is_better = True
-
-    def __init__(self, protocol: str | Protocol = "maptracker-c-60x30", **arguments: Any) -> None:
-        """Create the metric without frames."""
-        super().__init__(protocol, metrics=("c_map",), **arguments)
-
-
-class PolylineStability(PolylineMetric):
-    """mAS as its paper defines it: how stable predictions are over time. Higher is better.
-
-    It needs ``tracks`` of the truth, scenes, time stamps and poses. The arguments are as in ``PolylineMetric``.
-    """
-
-    higher_is_better = True
-
-    def __init__(self, protocol: str | Protocol = "mas-60x30", **arguments: Any) -> None:
-        """Create the metric without frames."""
-        super().__init__(protocol, metrics=("mas",), **arguments)

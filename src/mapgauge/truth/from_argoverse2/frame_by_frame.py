@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import numpy as np
 import shapely
@@ -10,13 +11,16 @@ from mapgauge.geometry.polylines import Polylines
 from mapgauge.truth.cutting import shapes
 from mapgauge.truth.cutting.crossings import MERGES, Crossings
 from mapgauge.truth.cutting.fragments import Fragment, by_frame, name_boundaries, simplify_fragments
-from mapgauge.truth.cutting.shapes import Geometries
+from mapgauge.truth.cutting.shapes import Geometries, Layer
 from mapgauge.truth.datasets import Classes, Frame, map_findings
 from mapgauge.truth.from_argoverse2.frame_dividers import LanePathDividers, PaintedDividers, line_points
 from mapgauge.truth.from_argoverse2.vector_map import Outline, VectorMap
 from mapgauge.truth.from_argoverse2.views import Views
 from mapgauge.truth.rules import Rules
 from mapgauge.typing import Flags, Indices
+
+if TYPE_CHECKING:
+    from mapgauge.frames.findings import Finding
 
 
 class Outlines:
@@ -25,13 +29,13 @@ class Outlines:
     def __init__(self, outlines: Sequence[Outline], rules: Rules) -> None:
         """Choose the outlines that are polygons, and that are valid if the rules skip others."""
         chosen = [outline for outline in outlines if outline.is_polygon()]
-        self.left_out = [f"{outline.id}" for outline in outlines if not outline.is_polygon()]
-        self.in_map = shapes.as_geometries([shapely.Polygon(outline.points) for outline in chosen])
+        self.left_out: list[str] = [f"{outline.id}" for outline in outlines if not outline.is_polygon()]
+        self.in_map: Geometries = shapes.as_geometries([shapely.Polygon(outline.points) for outline in chosen])
         self.valid: Flags = shapely.is_valid(self.in_map)
         invalid = [f"{chosen[k].id}" for k in np.flatnonzero(~self.valid).tolist()]
         if rules.invalid_polygons == "skip":
-            self.skipped = invalid
-            self.repaired = []
+            self.skipped: list[str] = invalid
+            self.repaired: list[str] = []
         else:
             self.skipped = []
             self.repaired = invalid
@@ -39,8 +43,8 @@ class Outlines:
             chosen = [chosen[k] for k in np.flatnonzero(self.valid).tolist()]
             self.in_map = self.in_map[self.valid]
             self.valid = self.valid[self.valid]
-        self.ids = [f"{outline.id}" for outline in chosen]
-        self.points = Polylines.of([outline.points for outline in chosen], dimension=3)
+        self.ids: list[str] = [f"{outline.id}" for outline in chosen]
+        self.points: Polylines = Polylines.of([outline.points for outline in chosen], dimension=3)
 
 
 class Argoverse2FrameByFrame:
@@ -48,22 +52,22 @@ class Argoverse2FrameByFrame:
 
     def __init__(self, content: VectorMap, rules: Rules) -> None:
         """Prepare the elements that the rules need."""
-        self.crossings = Outlines(content.crossings, rules)
-        self.areas = Outlines(content.areas, rules)
+        self.crossings: Outlines = Outlines(content.crossings, rules)
+        self.areas: Outlines = Outlines(content.areas, rules)
         self.dividers: PaintedDividers | LanePathDividers
         if rules.divider_source == "lane-marks":
             self.dividers = PaintedDividers(content.lanes)
         else:
             self.dividers = LanePathDividers(content.lanes, rules)
         areas, _ = shapes.valid_polygons(self.areas.in_map, self.areas.ids)
-        self.edges = shapes.union_boundaries(areas.geometries, f"{content.log}-boundary")
+        self.edges: Layer = shapes.union_boundaries(areas.geometries, f"{content.log}-boundary")
         short = [
             f"{lane.id}-{name}"
             for lane in content.lanes
             for name, side in (("left", lane.left), ("right", lane.right))
             if len(np.unique(side.line[:, :2], axis=0)) < 2
         ]
-        self.findings = map_findings(
+        self.findings: tuple[Finding, ...] = map_findings(
             content.log,
             skipped=self.areas.skipped + self.crossings.skipped,
             repaired=self.areas.repaired,  # the outlines of crossings are cut as lines, so they need no repair

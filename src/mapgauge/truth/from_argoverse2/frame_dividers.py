@@ -52,9 +52,9 @@ class PaintedDividers:
             for name, side in (("right", lane.right), ("left", lane.left))
             if side.painted and len(side.line) > 1
         ]
-        self.names = [name for name, _ in sides]
-        self.lines = Polylines.of([line for _, line in sides], dimension=3)
-        self.in_map = linestrings(line for _, line in sides)
+        self.names: list[str] = [name for name, _ in sides]
+        self.lines: Polylines = Polylines.of([line for _, line in sides], dimension=3)
+        self.in_map: Geometries = linestrings(line for _, line in sides)
         self.simple: Flags = shapely.is_simple(self.in_map)
         self._copies: dict[tuple[int, int], bool] = {}  # of whole lines
 
@@ -112,9 +112,9 @@ class LanePathDividers:
         outlines = [np.concatenate([lane.right.line, lane.left.line[::-1]]) for lane in chosen]
         polygons = as_geometries([shapely.Polygon(line) if len(line) > 2 else shapely.Polygon() for line in outlines])
         valid = np.flatnonzero(shapely.is_valid(polygons) & ~shapely.is_empty(polygons)).tolist()
-        self.ids = [chosen[k].id for k in valid]
-        self.outlines = Polylines.of([outlines[k] for k in valid], dimension=3)
-        self.polygons = polygons[valid]
+        self.ids: list[int] = [chosen[k].id for k in valid]
+        self.outlines: Polylines = Polylines.of([outlines[k] for k in valid], dimension=3)
+        self.polygons: Geometries = polygons[valid]
         self.sides: list[Borders] = [{key: side for key in self.ids if (side := sides[key])} for sides in (left, right)]
         self.same: list[SameLines] = [{}, {}]
         if rules.divider_source == "one-way-paths":

@@ -42,7 +42,7 @@ class Argoverse2:
         self.root = root
         self.selection = selection
         self.rules = rules
-        self.about = {"root": str(root.absolute())}
+        self.about: dict[str, str] = {"root": str(root.absolute())}
         self.findings: tuple[Finding, ...] = ()
         if not root.is_dir():
             raise UnreadableFile(
@@ -52,7 +52,7 @@ class Argoverse2:
             raise UnreadableFile(
                 f"{root}: expected a folder of logs, found a single log", remedy="Pass the folder that contains the log"
             )
-        self.folders = {name: root / name for name in FOLDERS if (root / name).is_dir()}
+        self.folders: dict[str, Path] = {name: root / name for name in FOLDERS if (root / name).is_dir()}
         self.logs: dict[str, Path] = {}
         for log in (log for folder in self.folders.values() or (root,) for log in _logs(folder, bool(self.folders))):
             first = self.logs.setdefault(log.name, log)
@@ -68,7 +68,7 @@ class Argoverse2:
             )
         tokens = selection.tokens
         if tokens is None:
-            self.log_in_token = rules.log_in_token
+            self.log_in_token: bool = rules.log_in_token
         else:
             self.log_in_token = any("_" in token for token in tokens)
 

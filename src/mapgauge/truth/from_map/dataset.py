@@ -23,7 +23,7 @@ class OwnMap:
         """Check that the poses lie on the map."""
         self.layers = layers
         self.poses = poses
-        self.about = {"root": str(path.absolute())}
+        self.about: dict[str, str] = {"root": str(path.absolute())}
         self.findings: tuple[Finding, ...] = ()
         if poses.poses is None or not len(poses):
             raise UnreadableFile(f"{poses.name}: no poses, expected a pose for each frame")

@@ -136,7 +136,11 @@ class NuScenesFrameByFrame:
         centres = np.array([frame.pose[:2, 3] for frame in frames])
         headings = [frame.heading for frame in frames]
         # The converters cut in the axes of the centre, and turn the result last. The x axis of the LiDAR points right.
-        boxes = PlacedBoxes.of(centres, headings, region, forward="x" if rules.centre == "ego" else "y")
+        if rules.centre == "ego":
+            forward: Forward = "x"
+        else:
+            forward = "y"
+        boxes = PlacedBoxes.of(centres, headings, region, forward=forward)
         boundaries = self._cut_boundaries(boxes, rules.boundary_grow)
         classes = (self._cut_crossings(boxes, rules), self._cut_dividers(boxes), boundaries)
         return [simplify_fragments(fragments, rules.simplify) for fragments in classes]

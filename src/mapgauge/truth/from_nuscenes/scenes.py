@@ -80,8 +80,8 @@ class NuScenes:
         self.version = version
         self.selection = selection
         self.rules = rules
-        self.tables = root / version
-        self.about = {"root": str(root.absolute()), "version": version}
+        self.tables: Path = root / version
+        self.about: dict[str, str] = {"root": str(root.absolute()), "version": version}
         self.findings: tuple[Finding, ...] = ()
         self._repeated: list[str] = []  # names of records that occur more than once
         self._scenes: dict[str, Scene] = {}

@@ -358,18 +358,31 @@ def _prediction_entries(panels: Sequence[Panel], view: View) -> list[Entry]:
     """Return what the legend says of predictions."""
     if not panels:
         return []
-    least = f" from {view.confidence:g}" if view.confidence else ""
+    if view.confidence:
+        least = f" from {view.confidence:g}"
+    else:
+        least = ""
     entries: list[Entry] = [(f"prediction (width: confidence{least})", prediction_line(_NONE, GREY))]
     cutoffs = [panel.assignment.cutoff for panel in panels if panel.in_errors]
     cutoff = cutoffs[0] if cutoffs else None
     if cutoff is not None and set(cutoffs) == {cutoff}:
-        bounds = [cutoff * (NEAR + k * (STEPS - NEAR) / (len(FAR) - 1)) / STEPS for k in range(len(FAR))]
-        texts = [f"off by {low:.3g} to {high:.3g} m" for low, high in pairwise(bounds)]
-        texts.append(f"off by over {cutoff:g} m")
-        entries += [(text, prediction_line(_NONE, colour)) for text, colour in zip(texts, FAR, strict=True)]
+        entries += [(str(handle.get_label()), handle) for handle in far_handles(cutoff)]
     if any(panel.marks and len(panel.assignment.matches) < len(panel.assignment.predictions) for panel in panels):
         entries.append(("false prediction", prediction_line(_NONE, GREY, alone=True)))
     return entries
+
+
+def far_handles(cutoff: float) -> list[Line2D]:
+    """Return the symbols in a legend of pieces of predictions that are far from the truth."""
+    bounds = [cutoff * (NEAR + k * (STEPS - NEAR) / (len(FAR) - 1)) / STEPS for k in range(len(FAR))]
+    texts = [f"off by {low:.3g} to {high:.3g} m" for low, high in pairwise(bounds)]
+    texts.append(f"off by over {cutoff:g} m")
+    handles = []
+    for text, colour in zip(texts, FAR, strict=True):
+        handle = prediction_line(_NONE, colour)
+        handle.set_label(text)
+        handles.append(handle)
+    return handles
 
 
 PANELS = 12

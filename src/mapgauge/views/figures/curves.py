@@ -226,7 +226,10 @@ def ranges(
         keys = [str(ValueKey(PLD.main.key, ring=ring)) for ring in pairwise(only.ranges)]
         middles = [(inner + outer) / 2 for inner, outer in pairwise(only.ranges)]
         heights = np.array([values[key] for key in keys], np.float64)
-        label = f"{len(faint)} other classes" if k == 0 else "_"
+        if k == 0:
+            label = f"{len(faint)} other classes"
+        else:
+            label = "_"
         others += axes.plot(middles, heights, color=PALE, linewidth=0.5, zorder=1, label=label)
     drawn = []
     ends = []

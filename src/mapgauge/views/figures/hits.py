@@ -149,7 +149,10 @@ def _by_class(
     rows = len(thresholds)
     high = (PANEL if len(named) > 1 else HEIGHT - 0.6) * look().room
     height = rows * (high + 0.12 * look().room) + 0.75 * look().room
-    width = look().page if len(named) > 1 else look().column
+    if len(named) > 1:
+        width = look().page
+    else:
+        width = look().column
     sheet = canvas(width, height, rows * len(named), rows=rows, ax=ax, share=True)
     for k, axes in enumerate(sheet.axes):
         row, column = divmod(k, len(named))

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from mapgauge.frames.instances import Instance
 from mapgauge.frames.links import LINK_STATES, FrameLink
-from mapgauge.markup import number
+from mapgauge.markup import number, stroke_width
 from mapgauge.metrics.colours import FOUND, MISSED
 from mapgauge.results.assignment import Assignment
-from mapgauge.results.marks import far_colour, levels_of, runs_of, stroke_width
+from mapgauge.results.marks import far_colour, levels_of, runs_of
 from mapgauge.typing import Floats, Points
 from mapgauge.views.figures.style import GREY, INK, PALE, look, plain, round_step, shortened, width_of, word_of
 
@@ -265,7 +265,10 @@ def _set_axes(axes: Axes, view: View, panel: Panel, *, left: bool, bottom: bool)
             axis.set_major_formatter("{x:.9g}")  # with all digits, without a common offset
         axis.set_ticks([tick * k for k in range(int(np.ceil(low / tick)), int(high // tick) + 1)])
     words: dict[str, Any] = {"fontsize": look().small, "color": INK}
-    side = "y to the left" if view.forward == "x" else "x to the right"
+    if view.forward == "x":
+        side = "y to the left"
+    else:
+        side = "x to the right"
     if bottom:
         axes.set_xlabel(f"{side if panel.detail and view.ego else side[0]} (m)", **words, labelpad=1)
     if left:
@@ -307,7 +310,9 @@ def _joined(points: Points, closed: Sequence[bool], place: int) -> Points:
 
 def sure(line: Instance) -> float:
     """Return the confidence of an instance; 1 for truth."""
-    return 1.0 if line.confidence is None else line.confidence
+    if line.confidence is None:
+        return 1.0
+    return line.confidence
 
 
 def found_line(points: Points, width: float, *, faint: bool = False, name: str | None = None) -> Line2D:
@@ -398,7 +403,10 @@ def _mark_unmatched(axes: Axes, view: View, panel: Panel, place: int) -> None:
 
 def arrow_ends(frame: Assignment, link: FrameLink) -> tuple[Points, Points]:
     """Return where the arrow of a link begins and ends, in metres."""
-    lines = frame.predictions if link.predicted else frame.truth
+    if link.predicted:
+        lines = frame.predictions
+    else:
+        lines = frame.truth
     before = lines[link.source].points[::-1, :2]
     after = lines[link.target].points[:, :2]
     return inside(before), inside(after)
@@ -428,7 +436,14 @@ def draw_links(axes: Axes, view: View, panel: Panel, place: int) -> None:
         if link.predicted and min(sure(lines[link.source]), sure(lines[link.target])) < view.confidence:
             continue
         begin, end = view.drawn(np.stack(arrow_ends(assignment, link)))
-        side = "prediction" if link.predicted else "truth"
+        if link.predicted:
+            side = "prediction"
+        else:
+            side = "truth"
+        if link.state != "right":
+            zorder = 7
+        else:
+            zorder = 5
         axes.add_patch(
             FancyArrowPatch(
                 tuple(begin),
@@ -438,7 +453,7 @@ def draw_links(axes: Axes, view: View, panel: Panel, place: int) -> None:
                 mutation_scale=1.6,
                 shrinkA=0,
                 shrinkB=0,
-                zorder=7 if link.state != "right" else 5,
+                zorder=zorder,
                 gid=f"link-{link.state}-{side}-{link.source}-{link.target}-{place}",
                 **LINK_LOOKS[link.state],
             )

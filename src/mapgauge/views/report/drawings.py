@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.checks.context import extent_of
+from mapgauge.frames.instances import Instance
 from mapgauge.frames.links import LINK_STATES
 from mapgauge.metrics.groups import Block
 from mapgauge.metrics.pld import PLD, pld_value
@@ -15,6 +16,7 @@ from mapgauge.protocols import Protocol
 from mapgauge.results.assignment import Assignment, Match, match_frames
 from mapgauge.results.marks import levels_of_frames
 from mapgauge.results.results import Results
+from mapgauge.typing import Flags, Floats, Indices, Points
 from mapgauge.views.report.pack import Arrays, steps
 
 CENTIMETRES = 100  # per metre; this precision is enough for a drawing
@@ -31,10 +33,20 @@ def is_map(results: Results) -> bool:
     return extent is not None and extent.is_world
 
 
-def drawings(results: Results, advance: Callable[[], None], *, centred: bool = False) -> Arrays:
+class DrawnPredictions(NamedTuple):
+    """What is drawn of one method."""
+
+    columns: Arrays
+    kept: Flags  # which predictions of all frames are drawn
+
+
+def drawings(
+    results: Results, advance: Callable[[], None], *, centred: bool = False, least: float = 0.0
+) -> DrawnPredictions:
     """Return the geometry of all frames of one method as columns. The results must have their data.
 
     ``advance`` is called after each frame. With ``centred``, as for a map, the centre of every frame is the origin.
+    Predictions with a confidence below ``least`` are left out unless they are matched or linked.
     """
     protocol = results.protocol
     if protocol.cutoffs:
@@ -42,15 +54,18 @@ def drawings(results: Results, advance: Callable[[], None], *, centred: bool = F
     else:
         cutoff = None
 
-    def work(block: Block) -> list[Assignment]:
+    def work(block: Block) -> list[tuple[Assignment, Flags]]:
         drawn = []
         for frame in match_frames(block, protocol, cutoff):
-            drawn.append(_around_centre(frame) if centred else frame)
+            placed = _around_centre(frame) if centred else frame
+            kept = _certain_or_matched(placed, least)
+            drawn.append((_with_predictions(placed, kept), kept))
             advance()
         return drawn
 
     blocks = results.need_data().in_blocks(work, known=results.scores)
-    frames = [frame for block in blocks for frame in block]
+    frames = [frame for block in blocks for frame, _ in block]
+    kept = np.concatenate([np.zeros(0, np.bool_), *(flags for block in blocks for _, flags in block)])
     labels = {name: label for label, name in enumerate(results.class_names)}
     arrays: Arrays = {}
     for side in ("predictions", "truth", *(["ignored"] if any(frame.ignored for frame in frames) else [])):
@@ -59,7 +74,45 @@ def drawings(results: Results, advance: Callable[[], None], *, centred: bool = F
         arrays["predictions.far"] = levels_of_frames(frames)
     arrays |= {f"matches.{key}": column for key, column in _match_columns(frames, protocol).items()}
     arrays |= {f"links.{key}": column for key, column in _link_columns(frames).items()}
-    return arrays | {"scale": _scale(results)}
+    return DrawnPredictions(arrays | {"scale": _scale(results)}, kept)
+
+
+def _certain_or_matched(frame: Assignment, least: float) -> Flags:
+    """Return which predictions are drawn.
+
+    Most methods predict many lines with almost no confidence, and they are most of the size of a page. Predictions that
+    are matched or linked stay, whatever their confidence, so that the truth is found or missed as before.
+    """
+    keep = np.array([line.confidence is None or line.confidence >= least for line in frame.predictions], np.bool_)
+    for match in frame.matches:
+        keep[match.prediction] = True
+    for link in frame.links:
+        if link.predicted:
+            keep[[link.source, link.target]] = True
+    return keep
+
+
+def _with_predictions(frame: Assignment, kept: Flags) -> Assignment:
+    """Return a frame with some of its predictions. All that are matched or linked must be among them."""
+    if kept.all():
+        return frame
+    place = (kept.cumsum() - 1).tolist()
+    rows = np.flatnonzero(kept).tolist()
+    links = []
+    for link in frame.links:
+        if link.predicted:
+            link = link._replace(source=place[link.source], target=place[link.target])
+        links.append(link)
+    return replace(
+        frame,
+        predictions=[frame.predictions[i] for i in rows],
+        predictions_closed=[frame.predictions_closed[i] for i in rows],
+        matches=[
+            Match(match.class_name, place[match.prediction], match.truth, distance=match.distance, pairs=match.pairs)
+            for match in frame.matches
+        ],
+        links=links,
+    )
 
 
 def truth_bounds(results: Results, *, centred: bool = False) -> list[float]:
@@ -124,7 +177,6 @@ def _columns(frames: list[Assignment], side: str, labels: dict[str, int]) -> Arr
 
 def _match_columns(frames: list[Assignment], protocol: Protocol) -> Arrays:
     matches = [match for frame in frames for match in frame.matches]
-    costs = [_costs(match, frame, protocol) for frame in frames for match in frame.matches]
     offsets = _offsets([len(match.pairs) for match in matches])
     pairs = np.concatenate([np.empty((0, 2), np.int64), *(match.pairs for match in matches)])
     return {
@@ -132,7 +184,7 @@ def _match_columns(frames: list[Assignment], protocol: Protocol) -> Arrays:
         "prediction": np.array([match.prediction for match in matches], np.int32),
         "truth": np.array([match.truth for match in matches], np.int32),
         "distance": np.array([match.distance for match in matches], np.float32),
-        "costs": np.array(costs, np.float32).reshape(-1, 3),
+        "costs": _costs(frames, pairs, offsets, protocol=protocol).astype(np.float32),
         "points": offsets.astype(np.int32),
         "pairs": steps(pairs.astype(np.int32), offsets),
     }
@@ -148,64 +200,39 @@ def _link_columns(frames: list[Assignment]) -> Arrays:
     }
 
 
-def _costs(match: Match, frame: Assignment, protocol: Protocol) -> tuple[float, float, float]:
-    """Return the unnormalised costs of a match: matched points, unmatched points, confidence."""
+def _costs(frames: list[Assignment], pairs: Indices, offsets: Indices, *, protocol: Protocol) -> Floats:
+    """Return the unnormalised costs of all matches: matched points, unmatched points, confidence; ``(matches, 3)``.
+
+    Match ``k`` has the rows ``offsets[k]:offsets[k + 1]`` of ``pairs``.
+    """
+    matched = [(frame.predictions[match.prediction], frame.truth[match.truth]) for frame, match in _matches(frames)]
+    if not matched:
+        return np.zeros((0, 3))
     order = protocol.order
     cutoff = protocol.cutoffs[0]
-    x = frame.predictions[match.prediction]
-    y = frame.truth[match.truth]
-    r, s = (1.0 if side.confidence is None else side.confidence for side in (x, y))
-    gaps = x.points[match.pairs[:, 0]] - y.points[match.pairs[:, 1]]
-    matched = float((np.sqrt(np.square(gaps).sum(axis=1)) ** order).sum())
-    total = matched + cutoff**order / 2 * (len(x.points) + len(y.points) - 2 * len(match.pairs))
-    weighted = min(r, s) * match.distance**order
-    if total > 0:
-        share = matched / total
-    else:
-        share = 0.0
-    return weighted * share, weighted * (1 - share), abs(r - s) / 2
+    gaps = _points_at([x for x, _ in matched], pairs[:, 0], offsets)
+    gaps = gaps - _points_at([y for _, y in matched], pairs[:, 1], offsets)
+    count = np.diff(offsets)
+    owner = np.repeat(np.arange(len(matched)), count)
+    of_points = np.bincount(owner, np.sqrt(np.square(gaps).sum(axis=1)) ** order, len(matched))
+    points = np.array([len(x.points) + len(y.points) for x, y in matched])
+    total = of_points + cutoff**order / 2 * (points - 2 * count)
+    share = np.divide(of_points, total, out=np.zeros(len(matched)), where=total > 0)
+    r, s = np.array([[1.0 if line.confidence is None else line.confidence for line in pair] for pair in matched]).T
+    distance = np.array([match.distance for _, match in _matches(frames)])
+    weighted = np.minimum(r, s) * distance**order
+    return np.stack([weighted * share, weighted * (1 - share), np.abs(r - s) / 2], axis=1)
 
 
-def without_faint(columns: Arrays, least: float) -> Arrays:
-    """Return the columns of drawings without unmatched predictions whose confidence is below ``least``.
+def _matches(frames: list[Assignment]) -> list[tuple[Assignment, Match]]:
+    return [(frame, match) for frame in frames for match in frame.matches]
 
-    Most methods predict many lines with almost no confidence, and they are most of the size of a page. Predictions that
-    are matched or linked stay, whatever their confidence, so that the truth is found or missed as before. ``columns``
-    may have the causes of the instances.
-    """
-    frames: NDArray[np.int64] = columns["predictions.frames"].astype(np.int64)
-    keep = columns["predictions.confidence"] >= least
-    owner = np.repeat(frames[:-1], _sizes(columns["matches.frames"]))
-    keep[owner + columns["matches.prediction"]] = True
-    linked = columns["links.predicted"] == 1
-    of_link = np.repeat(frames[:-1], _sizes(columns["links.frames"]))
-    for end in ("links.source", "links.target"):
-        keep[(of_link + columns[end])[linked]] = True
-    if keep.all():
-        return columns
-    before = np.concatenate([[0], keep.cumsum()])  # predictions that stay, in front of each
-    lengths = _sizes(columns["predictions.points"])
-    points = np.repeat(keep, lengths)
-    shorter = dict(columns)
-    shorter["predictions.frames"] = before[frames].astype(np.int32)
-    for name in ("label", "closed", "confidence"):
-        shorter[f"predictions.{name}"] = columns[f"predictions.{name}"][keep]
-    shorter["predictions.points"] = _offsets(lengths[keep].tolist()).astype(np.int32)
-    shorter["predictions.coords"] = columns["predictions.coords"].reshape(2, -1)[:, points]
-    if "predictions.causes" in columns:
-        costs = np.repeat(keep, columns["predictions.causes"])
-        shorter["predictions.causes"] = columns["predictions.causes"][keep]
-        shorter["predictions.cause"] = columns["predictions.cause"][costs]
-        shorter["predictions.cost"] = columns["predictions.cost"][costs]
 
-    def renumbered(numbers: NDArray[Any], first: NDArray[np.int64]) -> NDArray[np.int32]:
-        after: NDArray[np.int32] = (before[first + numbers] - before[first]).astype(np.int32)
-        return after
-
-    shorter["matches.prediction"] = renumbered(columns["matches.prediction"], owner)
-    for end in ("links.source", "links.target"):
-        shorter[end] = np.where(linked, renumbered(np.where(linked, columns[end], 0), of_link), columns[end])
-    return shorter
+def _points_at(lines: list[Instance], points: Indices, offsets: Indices) -> Points:
+    """Return some points of each line: line ``k`` has the rows ``offsets[k]:offsets[k + 1]``."""
+    first = _offsets([len(line.points) for line in lines])[:-1]
+    chosen: Points = np.concatenate([line.points for line in lines])[np.repeat(first, np.diff(offsets)) + points]
+    return chosen
 
 
 def has_shares(results: Results) -> bool:
@@ -238,11 +265,6 @@ def least_confidence(confidence: NDArray[np.floating], true_count: int) -> float
         return 0.0  # without truth, predictions are all there is to see
     first_left_out = float(np.sort(confidence)[::-1][2 * true_count])
     return min(int(first_left_out * 100) + 1, 99) / 100
-
-
-def _sizes(offsets: NDArray[Any]) -> NDArray[np.int64]:
-    sizes: NDArray[np.int64] = offsets[1:].astype(np.int64) - offsets[:-1]
-    return sizes
 
 
 def _offsets(sizes: list[int]) -> NDArray[np.int64]:

@@ -42,6 +42,7 @@ let addressTimer = 0;
 let changedAt = Infinity; // when the state changed last, in milliseconds; before that there is nothing to go back to
 let isNewEntry = false; // whether the next address is a new entry of the history
 
+const hasAddress = location.protocol !== "about:"; // in a notebook, the page has no address of its own
 const SETTLED = 1000; // milliseconds; a state that was seen for so long can be gone back to
 
 function addressOf(now) {
@@ -176,7 +177,7 @@ function refresh(before = null, toFirst = false) {
   clearTimeout(addressTimer); // browsers limit how often the address may change
   addressTimer = setTimeout(() => {
     const address = addressOf(state);
-    if (address !== location.hash) history[isNewEntry ? "pushState" : "replaceState"](null, "", address);
+    if (hasAddress && address !== location.hash) history[isNewEntry ? "pushState" : "replaceState"](null, "", address);
     isNewEntry = false;
   }, 100);
 }

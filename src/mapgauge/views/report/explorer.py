@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 
 from mapgauge.frames.links import LINK_STATES
-from mapgauge.markup import Html, escaped, joined
+from mapgauge.markup import THINNEST, WIDEST, Html, escaped, joined
 from mapgauge.metrics.colours import FAR
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.table import COLOURS, METRICS, colours_of, part_colours, setting_of, title_of
-from mapgauge.results.marks import NEAR, STEPS, THINNEST, WIDEST
+from mapgauge.metrics.table import COLOURS, colours_of, part_colours, setting_of, title_of
+from mapgauge.results.drawn_links import drawn_links
+from mapgauge.results.marks import NEAR, STEPS
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
-from mapgauge.views.report.drawings import drawings, has_shares, without_faint
+from mapgauge.views.report.drawings import drawings, has_shares
 from mapgauge.views.report.frames import column_keys, frame_numbers, is_first
 from mapgauge.views.report.pack import Arrays, Section
 from mapgauge.views.report.sections import sections
@@ -39,7 +40,7 @@ def described(methods: Sequence[Results], names: Sequence[str], *, world: bool) 
     """Return what the scripts need to know about the methods. With ``world``, the data are a map without an ego."""
     first = methods[0]
     colour = colours_of(first.class_names)
-    linked = any(metric.frame_links is not None and metric.settings(first.protocol) for metric in METRICS.values())
+    linked = any(links.are_compared(first.protocol) for links in drawn_links())
     return {
         "methods": names,
         "methodColours": [COLOURS[k % len(COLOURS)] for k in range(len(names))],
@@ -100,11 +101,14 @@ def geometry_arrays(
     Unmatched predictions with a confidence below ``least`` are left out. The other arguments are those of
     ``drawings``, and ``causes`` as in ``write_report``.
     """
-    columns = drawings(results, advance, centred=centred)
+    columns, kept = drawings(results, advance, centred=centred, least=least)
     for section in sections():
         columns |= section.columns(results, causes)
-    if least > 0:
-        columns = without_faint(columns, least)
+    if "predictions.causes" in columns:
+        costs = np.repeat(kept, columns["predictions.causes"])
+        columns["predictions.causes"] = columns["predictions.causes"][kept]
+        columns["predictions.cause"] = columns["predictions.cause"][costs]
+        columns["predictions.cost"] = columns["predictions.cost"][costs]
     return {f"{method}.{key}": column for key, column in columns.items()}
 
 

@@ -112,17 +112,12 @@ def write_report(
         drawn: Query | int | None = parse(frames)
     else:
         drawn = frames
-    notes = []
-    for section in sections():
-        methods, note = section.prepared(methods, causes)
-        notes.append(note)
-    called = method_names(methods, names)
-    check_comparable(methods, called)
+    methods, called, notes = prepared(methods, names, causes)
     ordered = [methods[0], *(in_order_of(methods[0], method) for method in methods[1:])]
     with ThreadPoolExecutor(2) as pool:  # the comparison runs mostly in kernels, and the rest mostly in Python
         comparing = pool.submit(compare, methods, names=called)
         answering = pool.submit(answer, methods, names=called)
-        explorer = _explorer(ordered, called, drawn, causes=causes, tags=tags, progress=progress)
+        explorer = explorer_part(ordered, called, drawn, causes=causes, tags=tags, progress=progress)
         comparison = comparing.result()
         said = answering.result()
     if by is None:
@@ -138,7 +133,7 @@ def write_report(
     heading = title or ", ".join(called)
     explorer.meta.update(first_meta(ordered, called, comparison, said))
     first = first_elements(said, panel_of_sections("where", ordered, called), top.worries)
-    page = _page(heading, top, about, explorer=explorer, first=first)
+    page = page_of(heading, top, about, explorer=explorer, first=first)
     # File names may contain bytes that are not valid text. They are written as numeric character references.
     save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
     if card is not None:
@@ -146,7 +141,20 @@ def write_report(
         write_card(card, heading, top.subtitle, sentences, explorer.meta)
 
 
-class _ExplorerPart(NamedTuple):
+def prepared(
+    methods: list[Results], names: Sequence[str] | None, causes: bool | None
+) -> tuple[list[Results], Sequence[str], list[str]]:
+    """Return methods with the metrics that the page shows, their names, and notes. They must be comparable."""
+    notes = []
+    for section in sections():
+        methods, note = section.prepared(methods, causes)
+        notes.append(note)
+    called = method_names(methods, names)
+    check_comparable(methods, called)
+    return methods, called, notes
+
+
+class ExplorerPart(NamedTuple):
     """The list of frames and the drawings."""
 
     meta: dict[str, Any]
@@ -156,14 +164,14 @@ class _ExplorerPart(NamedTuple):
     about: str  # which frames can be drawn, in words
 
 
-def _explorer(
+def explorer_part(
     methods: Sequence[Results],
     names: Sequence[str],
     frames: int | Query | None,
     causes: bool | None,
     tags: Tags | None,
     progress: Progress | None,
-) -> _ExplorerPart:
+) -> ExplorerPart:
     """Return what the list and the drawings show. The arguments are as in ``write_report``."""
     first = methods[0]
     every = [all_numbers(method) for method in methods]
@@ -188,9 +196,12 @@ def _explorer(
     reasons = list(dict.fromkeys(reason for frame in drawn for reason in chosen[frame]))
     steps = counting(1)
 
+    later: list[tuple[dict[str, Any], str]] = []
+
     def advance() -> None:
         if progress is not None:
-            progress(next(steps), (len(drawn) + len(others)) * len(methods))
+            finished = sum(len(block["frames"]) for block, _ in later)
+            progress(next(steps), (len(drawn) + finished + len(others)) * len(methods))
 
     arrays: Arrays = {}
     world = bool(drawn) and is_map(first)
@@ -209,7 +220,6 @@ def _explorer(
         where, text = pack(columns)
         return {"frames": list(some), "arrays": where}, text
 
-    later: list[tuple[dict[str, Any], str]] = []
     size = 0
     while others and size < MEGABYTES * 1e6:
         later.append(block_of_frames(others[:BLOCK]))
@@ -253,7 +263,7 @@ def _explorer(
         *(added.about for added in additions.values()),
     ]
     scripted = [section for section, added in additions.items() if section.resource and added.meta]
-    return _ExplorerPart(meta, data, [text for _, text in later], scripted, " ".join(filter(None, said)))
+    return ExplorerPart(meta, data, [text for _, text in later], scripted, " ".join(filter(None, said)))
 
 
 def _about_drawings(methods: Sequence[Results], drawn: Sequence[int], frames: int | Query | None, later: int) -> str:
@@ -320,7 +330,9 @@ def _without_folders(results: Results) -> Results:
     return replace(results, records=InputRecords.known(predictions, truth), findings=tuple(findings))
 
 
-def _page(heading: str, top: StaticPage, about: str, explorer: _ExplorerPart, first: Html) -> Html:
+def page_of(
+    heading: str, top: StaticPage, about: str, explorer: ExplorerPart, first: Html, styles: Sequence[str] = STYLES
+) -> Html:
     """Fill the template of the page. Its security policy allows only its own script, and no loading."""
     source = [resource(f"{name}.js") for name in SOURCE]
     added = [resource(f"{name}.js") for name in FILTER]
@@ -332,7 +344,7 @@ def _page(heading: str, top: StaticPage, about: str, explorer: _ExplorerPart, fi
         policy=policy_of(script),
         style=joined(
             [
-                *(resource(f"{name}.css") for name in STYLES),
+                *(resource(f"{name}.css") for name in styles),
                 *(section_resource(section, "css") for section in explorer.sections),
             ]
         ),

@@ -10,10 +10,11 @@ from mapgauge.frames.findings import Finding
 from mapgauge.markup import Html, element, escaped, html, joined, number, table, value_text
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
-from mapgauge.metrics.table import METRICS, column_title, part_colours, setting_of, title_of, value_keys
+from mapgauge.metrics.table import METRICS, column_title, heading, part_colours, setting_of, title_of, value_keys
 from mapgauge.protocols import full_name
 from mapgauge.results.comparison import Comparison
 from mapgauge.results.intervals import Difference, Estimate, bracket
+from mapgauge.results.ranks import TIES, can_rank, directed_keys, ranks, title_of_ranks
 from mapgauge.results.results import Results
 from mapgauge.results.slices import Slices
 from mapgauge.views.report.frames import is_first, is_repeated
@@ -57,7 +58,7 @@ def summary(methods: Sequence[Results], comparison: Comparison, sliced: Sequence
     }
     return StaticPage(
         subtitle=_subtitle(methods),
-        overview=joined([_scoreboard(methods, comparison), _other_findings(methods)]),
+        overview=joined([_scoreboard(methods, comparison), _ranks(comparison), _other_findings(methods)]),
         worries=_worries(methods, names),
         links=joined(element("a", title, href=f"#{name}") for name, title in titles.items()),
         sections=joined([_section(title, name, body) for name, (title, body) in shown.items()], "\n"),
@@ -109,6 +110,18 @@ def _scoreboard(methods: Sequence[Results], comparison: Comparison) -> Html:
     drawn = f"{counted(comparison.units, comparison.drawn, form=',')}"
     caption = f"Means over classes, with {comparison.level:.0%} intervals over {drawn}"
     return joined([_table(caption, header, rows), _legend(colours, words) if colours else None])
+
+
+def _ranks(comparison: Comparison) -> Html:
+    """Return the ranks of three or more methods by the first value. Empty if there are none."""
+    if not can_rank(comparison):
+        return Html("")
+    key, _ = directed_keys(comparison, "mean")[0]
+    rows = [
+        ["-" if row.rank is None else str(row.rank), row.name, str(row.estimate), ", ".join(row.ties)]
+        for row in ranks(comparison, key)
+    ]
+    return _table(title_of_ranks("mean"), ["rank", "method", heading(key, comparison.protocol), TIES], rows, heads=2)
 
 
 def _axis(values: Sequence[float]) -> tuple[float, float]:

@@ -1,0 +1,321 @@
+"""What a history says, in sentences: what got worse, in which night, and what else changed in that night."""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from mapgauge.features.history.curves import HistoryEvent, around
+from mapgauge.features.history.inputs import same_truth
+from mapgauge.features.history.nights import moment_of
+from mapgauge.features.history.scenes import on_scenes
+from mapgauge.features.history.steps import FEWEST, HistoryChange
+from mapgauge.markup import shortened
+from mapgauge.metrics.metric import ValueKey
+from mapgauge.metrics.table import title_of
+from mapgauge.results.drawn_values import MEAN
+from mapgauge.results.intervals import FEWEST as FEWEST_SCENES
+from mapgauge.results.intervals import bracket
+from mapgauge.results.statement import Statement
+from mapgauge.words import counted
+
+if TYPE_CHECKING:
+    from mapgauge.features.history.history import History
+
+MOST = 5  # nights with changes that get a sentence; the others are in the table
+_MOST_NAMED = 4  # inputs, scenes or notes that a sentence lists
+_GAP = timedelta(days=2)  # without a night, from which a sentence names the night before
+_LONGEST = 60  # letters of a note
+_MEAN = "the mean over classes"
+
+
+def said(history: "History") -> Iterator[Statement]:
+    """Yield the statements about a history, the most important first."""
+    groups = _by_night(history.main_events)
+    worse = [group for group in groups if any(event.worse for event in group)]
+    others = [group for group in groups if group not in worse]
+    for group in [*reversed(worse), *reversed(others)][:MOST]:
+        yield from _about_group(history, group)
+    if not worse:
+        yield _nothing_worse(history)
+    if len(groups) > MOST:
+        text = f"{counted(len(groups) - MOST, 'further change is', 'further changes are')} in the table."
+        yield Statement("more", text, {"count": float(len(groups) - MOST)})
+    yield _last(history)
+    yield from _errors(history)
+
+
+def _by_night(events: Sequence[HistoryEvent]) -> list[list[HistoryEvent]]:
+    """Return the events of each night, kind and direction, in the order of nights."""
+    found: dict[tuple[int, int, str, bool | None], list[HistoryEvent]] = {}
+    for event in events:
+        change = event.change
+        found.setdefault((change.night, change.last, change.kind, event.worse), []).append(event)
+    return [found[key] for key in sorted(found, key=lambda key: (key[0], bool(key[3])))]
+
+
+def _about_group(history: "History", group: Sequence[HistoryEvent]) -> Iterator[Statement]:
+    """Yield what is said about the changes of one night that have one direction: what it is, then the details."""
+    first_key = next(metric.main.key for metric in history.metrics if any(e.key == metric.main.key for e in group))
+    leading = [event for event in group if event.key == first_key]
+    classes = sorted((e for e in leading if e.class_name != MEAN), key=lambda e: -abs(e.change.size))
+    named = classes or leading
+    event = named[0]
+    details = [
+        *_mean(history, leading, classes),
+        *_other_metrics(history, group, first_key),
+        *_parts(history, event),
+        *_scenes(history, event),
+        *_inputs(history, event),
+    ]
+    values: dict[str, float | str | None] = {
+        "class": event.class_name,
+        "key": event.key,
+        "kind": event.change.kind,
+        "date": history.nights[event.change.night].date,
+        "before": event.change.before,
+        "after": event.change.after,
+        "change": event.change.size,
+    }
+    if event.change.kind == "slow":
+        values["until"] = history.nights[event.change.last].date
+    about = {True: "worse", False: "better", None: "changed"}[event.worse]
+    noted = {f"metadata:{key}": text for key, text in event.metadata.items()}
+    yield Statement(about, _what(history, named), values | noted)
+    if details:
+        yield Statement("detail", " ".join(details), _numbers_of_scenes(event))
+
+
+def _numbers_of_scenes(event: HistoryEvent) -> dict[str, float | str | None]:
+    found = event.on_scenes
+    if found is None:
+        return {}
+    numbers: dict[str, float | str | None] = {
+        "difference": found.difference.value,
+        "low": found.difference.low,
+        "high": found.difference.high,
+        "scenes": float(found.scenes),
+    }
+    return numbers | {f"group:{name}": value for name, value in found.groups.items()}
+
+
+def _what(history: "History", named: Sequence[HistoryEvent]) -> str:
+    """Return the sentence that names classes, sizes, the night and what was noted."""
+    event = named[0]
+    change = event.change
+    direction = {True: "worse", False: "better", None: "different"}[event.worse]
+    subject = f"{_name(event)} {_verb(change.kind, direction)} by {abs(change.size):.3f}"
+    subject += "".join(f", {_name(other)} by {abs(other.change.size):.3f}" for other in named[1:])
+    if event.class_name == MEAN:
+        subject = f"T{subject[1:]}"  # the names of classes are not changed
+    values = _title(history, event.key)
+    if len(named) == 1:
+        values += f" {change.before:.3f} to {change.after:.3f}"
+    return f"{subject} {_when(history, change)} ({values}){_noted(history, event)}."
+
+
+def _when(history: "History", change: HistoryChange) -> str:
+    label = history.labels[change.night]
+    if change.kind == "slow":
+        return f"between {label} and {history.labels[change.last]}, without a step"
+    if change.kind == "night":
+        return f"on {label} only"
+    before, after = (moment_of(night.date) for night in history.nights[change.night - 1 : change.night + 1])
+    if after - before > _GAP:
+        return f"on {label}, the first night since {history.labels[change.night - 1]}"
+    return f"on {label}"
+
+
+def _verb(kind: str, direction: str) -> str:
+    if kind == "slow":
+        return f"got slowly {direction}"
+    if kind == "night":
+        return f"was {direction}"
+    return f"got {direction}"
+
+
+def _name(event: HistoryEvent) -> str:
+    return _MEAN if event.class_name == MEAN else event.class_name
+
+
+def _title(history: "History", key: str) -> str:
+    return title_of(ValueKey.parse(key), full=True, protocol=history.protocol)
+
+
+def _noted(history: "History", event: HistoryEvent) -> str:
+    """Return what was noted in a night and not in the night before, as ``, with commit 4f2a``."""
+    if event.change.kind == "slow":
+        return ""
+    items = [f"{key} {shortened(value, _LONGEST)}" for key, value in event.metadata.items()]
+    if not items:
+        before, after = history.nights[event.change.night - 1 : event.change.night + 1]
+        if after.metadata and after.metadata == before.metadata:
+            return ", with the same metadata as the night before"
+        return ""
+    more = f" and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else ""
+    return f", with {', '.join(items[:_MOST_NAMED])}{more}"
+
+
+def _mean(history: "History", leading: Sequence[HistoryEvent], classes: Sequence[HistoryEvent]) -> Iterator[str]:
+    """Yield the change of the mean over classes, beside those of classes."""
+    for event in leading:
+        if event.class_name == MEAN and classes:
+            yield f"The mean over classes changed from {event.change.before:.3f} to {event.change.after:.3f}."
+
+
+def _other_metrics(history: "History", group: Sequence[HistoryEvent], first: str) -> Iterator[str]:
+    """Yield the changes of other metrics in the same night and direction."""
+    items = [
+        f"{_title(history, event.key)} of {_name(event)} {event.change.before:.3f} to {event.change.after:.3f}"
+        for event in group
+        if event.key != first
+    ]
+    if items:
+        more = f", and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else ""
+        yield f"Also {', '.join(items[:_MOST_NAMED])}{more}."
+
+
+def _parts(history: "History", event: HistoryEvent) -> Iterator[str]:
+    """Yield the part that changed most in the direction of the value."""
+    metric = next(metric for metric in history.metrics if metric.main.key == event.key)
+    changes_of_value = history.curve(event.class_name, event.key).changes
+    before, after = around(event.change, changes_of_value, len(history.nights))
+    changes = {}
+    for value in metric.with_role("part"):
+        curve = history.by_place.get((event.class_name, value.key))
+        if curve is None:
+            continue
+        first = [number for number in curve.values[before] if number is not None]
+        second = [number for number in curve.values[after] if number is not None]
+        if first and second:
+            changes[value.words] = sum(second) / len(second) - sum(first) / len(first)
+    if not changes:
+        return
+    rises = event.change.size > 0
+    words = max(changes, key=lambda name: changes[name] if rises else -changes[name])
+    if changes[words] * event.change.size > 0:
+        of = "" if event.class_name == MEAN else f" of {event.class_name}"
+        yield f"Of the parts{of}, {words} {'rose' if rises else 'fell'} most ({changes[words]:+.3f})."
+
+
+def _scenes(history: "History", event: HistoryEvent) -> Iterator[str]:
+    """Yield the paired difference on shared scenes, and in which of them or in which groups the value changed."""
+    found = event.on_scenes
+    if found is None:
+        return
+    difference = found.difference
+    rises = event.change.size > 0
+    scenes = counted(found.scenes, "scene")
+    if event.class_name != MEAN:
+        scenes += f" with {event.class_name}"
+    text = f"on the {scenes} that the nights share, the difference is {difference.value:+.3f}"
+    if event.change.kind == "slow":
+        text = f"Between its first and its last third, {text}"
+    else:
+        text = f"O{text[1:]}"
+    if found.scenes >= FEWEST_SCENES:
+        text += f" {bracket(difference.low, difference.high, '+.3f')}"
+        if difference.decided is False:
+            text += ", which other scenes need not show"
+    if event.worse is not None:
+        alike = found.rose if rises else found.fell  # scenes that changed in the direction of the value
+        text += f"; {'worse' if event.worse else 'better'} in {alike} of them"
+    yield f"{text}."
+    if not found.groups:
+        return
+    by = history.by.replace("_", " ")
+    items = ", ".join(f"{name} {value:+.3f}" for name, value in found.groups.items())
+    if len(found.groups) > 1 and all(value > 0 if rises else value < 0 for value in found.groups.values()):
+        yield f"This holds for each {by}: {items}."
+    else:
+        yield f"By {by}: {items}."
+
+
+def _inputs(history: "History", event: HistoryEvent) -> Iterator[str]:
+    """Yield what changed in the inputs, or that the truth is the same."""
+    change = event.change
+    if event.inputs:
+        items = [one.text for one in event.inputs]
+        more = f", and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else ""
+        when = "in the same night" if change.kind != "slow" else "in this time"
+        listed = ", ".join(items[:_MOST_NAMED])
+        yield f"The inputs changed {when} ({listed}{more}), so this need not be a change of the model."
+        return
+    first = change.night if change.kind == "slow" else change.night - 1
+    nights = history.nights[first : change.last + 1]
+    known = [same_truth(one, other) for one, other in pairwise(nights)]
+    if known and all(known):
+        yield f"The truth is the same as {'at the beginning' if change.kind == 'slow' else 'in the night before'}."
+
+
+def _nothing_worse(history: "History") -> Statement:
+    """Return that nothing got worse, and what would have been found."""
+    nights = len(history.nights)
+    span = _span(history)
+    if nights < FEWEST:
+        text = f"{counted(nights, 'night is', 'nights are')} too few to look for steps: {FEWEST} are needed ({span})."
+        return Statement("few", text, {"nights": float(nights)})
+    text = f"In the main values of {nights} nights ({span}), nothing was found that got worse by a step or slowly."
+    metric = history.metrics[0]
+    curve = history.by_place.get((MEAN, metric.main.key))
+    values: dict[str, float | str | None] = {"nights": float(nights)}
+    if curve is not None and curve.detectable is not None:
+        values["detectable"] = curve.detectable
+        text += (
+            f" A jump of the mean {_title(history, metric.main.key)} by more than {curve.detectable:.3f} in the last "
+            "night would have been found."
+        )
+    return Statement("steady", text, values)
+
+
+def _span(history: "History") -> str:
+    first = history.labels[0]
+    last = history.labels[-1]
+    return first if first == last else f"{first} to {last}"
+
+
+def _last(history: "History") -> Statement:
+    """Return the value of the last night."""
+    night = history.nights[-1]
+    items = []
+    values: dict[str, float | str | None] = {"date": night.date}
+    for metric in history.metrics:
+        key = metric.main.key
+        value = night.value(MEAN, key)
+        if value is None:
+            continue
+        bounds = night.interval(MEAN, key)
+        items.append(f"{_title(history, key)} {value:.3f}" + (f" {bracket(*bounds)}" if bounds else ""))
+        values[key] = value
+    noted = ", ".join(f"{key} {shortened(text, _LONGEST)}" for key, text in list(night.metadata.items())[:_MOST_NAMED])
+    with_notes = f", {noted}" if noted else ""
+    shown = "; ".join(items) or "no value"
+    text = f"Last night ({history.labels[-1]}{with_notes}), mean over classes: {shown}."
+    return Statement("last", f"{text}{_since_the_night_before(history)}", values)
+
+
+def _since_the_night_before(history: "History") -> str:
+    """Return how much the mean of the first metric changed from the night before, on shared scenes; "" if not known."""
+    key = history.metrics[0].main.key
+    found = None
+    if len(history.nights) > 1:
+        found = on_scenes(history.nights[-2:-1], history.nights[-1:], MEAN, key, groups={})
+    if found is None:
+        return ""
+    return (
+        f" On the {counted(found.scenes, 'scene')} that it shares with the night before, the change of "
+        f"{_title(history, key)} is {found.difference}."
+    )
+
+
+def _errors(history: "History") -> Iterator[Statement]:
+    wrong = [label for night, label in zip(history.nights, history.labels, strict=True) if night.pooled.has_errors]
+    if wrong:
+        more = f" and {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
+        listed = ", ".join(wrong[:_MOST_NAMED])
+        yield Statement(
+            "errors",
+            f"Do not trust the values of {counted(len(wrong), 'night')} ({listed}{more}): there are errors among the "
+            "findings.",
+            {"nights": float(len(wrong))},
+        )

@@ -1,0 +1,1 @@
+"""Tests of the history of many nights."""

@@ -1,0 +1,86 @@
+"""``mapgauge suspects`` and the file it writes."""
+
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cli.conftest import Run, caller
+from tests.features.suspects import road
+
+import mapgauge as mg
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return caller(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def files(tmp_path: Path, rng: np.random.Generator) -> list[str]:
+    mg.write(road.wrong_truth(), tmp_path / "truth.geojson")
+    for name in ("A", "B"):
+        mg.write(road.method(rng), tmp_path / f"{name}.geojson")
+    return [str(tmp_path / f"{name}.geojson") for name in ("A", "B", "truth")]
+
+
+def test_the_command_prints_the_sentence_the_places_and_how_to_draw_the_first(
+    call: Run, files: list[str], tmp_path: Path
+) -> None:
+    text = call("suspects", *files).stdout
+    assert text.startswith("3 places where the truth may be wrong: 1 true line that no method finds, ")
+    assert "(32 frames, 2 methods)" in text
+    assert "Suspicious places, those first where correcting the truth saves most" in text
+    for words in ("not in truth  divider", "shifted       divider", "not found     boundary"):
+        assert words in text
+    assert "mean PLD with all of them corrected: A 0." in text
+    drawing = next(line for line in text.splitlines() if line.startswith("draw the first: mapgauge "))
+    arguments = shlex.split(drawing.removeprefix("draw the first: mapgauge "))
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    call(*arguments[:-1], tmp_path / "frame.svg")
+    assert (tmp_path / "frame.svg").exists()
+
+
+def test_worst_bounds_the_table_and_not_the_sentence(call: Run, files: list[str]) -> None:
+    text = call("suspects", *files, "--worst", "0").stdout
+    assert text.startswith("3 places")
+    assert "Suspicious places" not in text
+
+
+def test_json_and_csv_have_all_places(call: Run, files: list[str]) -> None:
+    document = json.loads(call("suspects", *files, "--json").stdout)
+    assert document["names"] == ["A", "B"]
+    assert document["has_poses"]
+    assert {place["kind"] for place in document["places"]} == {"not_found", "not_in_truth", "shifted"}
+    for place in document["places"]:
+        assert (place["shift"] is None) == (place["kind"] != "shifted")
+        assert len(place["tokens"]) == place["frames"] <= place["seen"]
+    header, *rows = call("suspects", *files, "--csv").stdout.splitlines()
+    assert header == "rank,kind,class_name,saved,frames,seen,length,x,y,shift,token"
+    assert [row.split(",")[0] for row in rows] == ["1", "2", "3"]
+
+
+def test_the_file_has_the_places(call: Run, files: list[str], tmp_path: Path) -> None:
+    call("suspects", *files, "-o", str(tmp_path / "places.geojson"))
+    document = json.loads((tmp_path / "places.geojson").read_text(encoding="utf-8"))
+    assert len(document["features"]) == 3
+
+
+def test_results_in_files_give_the_same(call: Run, files: list[str], tmp_path: Path) -> None:
+    for name, file in zip("AB", files, strict=False):
+        mg.evaluate(file, files[2]).save(tmp_path / f"{name}.mg")
+    text = call("suspects", str(tmp_path / "A.mg"), str(tmp_path / "B.mg"), "--json").stdout
+    assert json.loads(text)["places"] == json.loads(call("suspects", *files, "--json").stdout)["places"]
+
+
+def test_one_method_is_refused_in_words(call: Run, files: list[str]) -> None:
+    done = call("suspects", files[0], files[2])
+    assert done.returncode == 2
+    assert "give two or more methods: suspicious is where they agree. A is one" in done.stderr
+
+
+def test_another_suffix_is_refused_before_anything_is_read(call: Run, files: list[str]) -> None:
+    done = call("suspects", *files, "-o", "places.csv")
+    assert done.returncode == 2
+    assert "is no format of suspicious places" in done.stderr

@@ -1,0 +1,157 @@
+"""``python -m tools.parity`` prints the numbers of public evaluators and those of mapgauge, and finds differences."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tests.shared_data import DATA, PARITY, needs_data
+from tools.parity import EVALUATORS, Case, main, numbers_of, rows_of
+
+import mapgauge as mg
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "parity.md").read_text("utf-8")
+PREDICTIONS = PARITY / "submission_vector_good.json.gz"
+TRUTH = PARITY / "tmp_gts_demo_60x30.pkl"
+MAPTR = [PARITY / "nuscmap_results_poor.json.gz", PARITY / "demo_map_anns.json"]
+REFERENCE = json.loads((PARITY / "reference.json").read_text("utf-8"))
+STREAMMAPNET = REFERENCE["streammapnet"]["values"]["good"]
+LINE = re.compile(r"^(\S.*?) +(\d\.\d{8}) +(\d\.\d{8}) +(-?\d\.\de[+-]\d\d)(?:  (\w+))?$", re.M)
+# Those with shipped files, each with its numbers there.
+SHIPPED = {"sospa": 90, "streammapnet": 26, "maptr": 26, "maptracker": 52}
+
+
+def without_differences(text: str) -> str:
+    """The text without its last column, whose rounding errors depend on the processor."""
+    return re.sub(r"-?\d\.\de[+-]\d\d", "", text).replace(" ", "")
+
+
+def largest_on_page(title: str) -> float:
+    """The largest difference that the page states for the shipped files of an evaluator."""
+    row = next(line for line in PAGE.splitlines() if line.startswith(f"| {title} |"))
+    return float(row.split("|")[-2])
+
+
+@pytest.mark.needs_feature("tracks")
+def test_without_arguments_the_shipped_files_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    printed = capsys.readouterr().out
+    assert len(LINE.findall(printed)) == sum(SHIPPED.values())
+    assert "ties" not in printed.replace("order of ties", "")  # no confidence occurs twice in these files
+    example = re.search(r"^```\n(StreamMapNet.*?)^```$", PAGE, re.M | re.S)
+    assert example
+    assert without_differences(example[1]) in without_differences(printed)
+
+
+@pytest.mark.needs_feature("tracks")
+@pytest.mark.parametrize("option", SHIPPED)
+def test_the_page_states_the_largest_difference(option: str) -> None:
+    evaluator = next(one for one in EVALUATORS if one.option == option)
+    rows = [row for case in evaluator.shipped() for row in rows_of(case)]
+    assert len(rows) == SHIPPED[option]
+    assert max(abs(row.ours - row.theirs) for row in rows) <= largest_on_page(evaluator.title)
+
+
+def test_the_page_names_every_option() -> None:
+    assert {f"`--{one.option}`" for one in EVALUATORS} == set(re.findall(r"^\| (`--\w+`) ", PAGE, re.M))
+
+
+def log(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def streammapnet_table() -> str:
+    """What StreamMapNet prints: a table with four decimals."""
+    heads = ["category", "num_preds", "num_gts", "AP@0.5", "AP@1.0", "AP@1.5", "AP"]
+    lines = ["+----+", "| " + " | ".join(heads) + " |", "+----+"]
+    for name in ("ped_crossing", "divider", "boundary"):
+        cells = [name, "100", "50", *(f"{STREAMMAPNET[name][head]:.4f}" for head in heads[3:])]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(["loading", *lines, f"mAP_normal = {STREAMMAPNET['mAP']:.4f}", ""])
+
+
+def test_a_log_of_streammapnet_is_read_and_compared_to_its_last_decimal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbers = log(tmp_path / "log.txt", streammapnet_table())
+    assert main(["--streammapnet", str(PREDICTIONS), str(TRUTH), str(numbers)]) == 0
+    rows = LINE.findall(capsys.readouterr().out)
+    assert len(rows) == 3 * 4 + 1
+    assert any(abs(float(gap)) > 1e-6 for _, _, _, gap, _ in rows)
+
+
+def test_a_log_of_maptr_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    public = REFERENCE["maptrv2"]["values"]["poor"]
+    saved = {"NuscMap_chamfer/mAP": public["mAP"]}
+    for name in ("divider", "ped_crossing", "boundary"):
+        saved[f"NuscMap_chamfer/{name}_AP"] = public[name]["AP"]
+        saved |= {f"NuscMap_chamfer/{name}_AP_thr_{t}": public[name][f"AP@{t}"] for t in (0.5, 1.0, 1.5)}
+    numbers = log(tmp_path / "log.txt", f"boundary: 0.1\n{saved}\n")
+    assert main(["--maptr", *map(str, MAPTR), str(numbers)]) == 0
+    assert len(LINE.findall(capsys.readouterr().out)) == 13
+
+
+def test_a_number_that_nothing_explains_is_different(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    changed = json.loads(json.dumps(STREAMMAPNET))
+    changed["divider"]["AP@0.5"] += 1e-6
+    numbers = log(tmp_path / "numbers.json", json.dumps(changed))
+    assert main(["--streammapnet", str(PREDICTIONS), str(TRUTH), str(numbers)]) == 1
+    printed = capsys.readouterr().out
+    assert [row[0] for row in LINE.findall(printed) if row[4]] == ["divider AP@0.5"]
+    assert printed.endswith("DIFFERENT: 1\n")
+
+
+@pytest.mark.parametrize(("value", "verdict"), [(0.5, ""), (1.0, "ties"), (0.75, "ties"), (0.4, "DIFFERENT")])
+def test_the_order_of_equal_confidences_explains_a_difference(tmp_path: Path, value: float, verdict: str) -> None:
+    """A hit and a miss with the same confidence: the area is 1 or a half, by their order."""
+    line = [[0.0, 0.0], [10.0, 0.0]]
+    far = [[0.0, 9.0], [10.0, 9.0]]
+    truth = mg.MapFrames.of({"a": {"divider": [line]}})
+    predictions = mg.MapFrames.of({"a": {"divider": [line, far]}}).with_confidence(0.5)
+    mg.write(predictions, tmp_path / "predictions.geojson")
+    mg.write(truth, tmp_path / "truth.geojson")
+    case = Case(
+        name="ties",
+        predictions=tmp_path / "predictions.geojson",
+        truth=tmp_path / "truth.geojson",
+        theirs={"divider AP@1.0": value},
+        protocol="streammapnet-60x30",
+    )
+    (row,) = rows_of(case)
+    assert (row.ours, row.verdict) == (0.5, verdict)
+
+
+def test_a_log_without_numbers_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="no number was found"):
+        numbers_of(log(tmp_path / "log.txt", "epoch 24\n"))
+
+
+def test_a_folder_without_numbers_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"expected a folder with reference\.json"):
+        main(["--vad", str(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    ("option", "folder"),
+    [
+        pytest.param("streammapnet", "sample_60x30", marks=needs_data("sample_60x30")),
+        pytest.param("maptr", "sample_60x30", marks=needs_data("sample_60x30")),
+        pytest.param("sospa", "sample_100x50", marks=needs_data("sample_100x50")),
+        pytest.param("vad", "vad_reference", marks=needs_data("vad_reference")),
+        pytest.param(
+            "openlanev2",
+            "lanes_reference/centerline",
+            marks=[needs_data("lanes_reference"), pytest.mark.needs_feature("openlane")],
+        ),
+        pytest.param(
+            "globalmapnet",
+            "global_reference",
+            marks=[needs_data("global_reference"), pytest.mark.needs_feature("global_map")],
+        ),
+    ],
+)
+def test_a_folder_with_its_numbers_is_compared(option: str, folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([f"--{option}", str(DATA / folder)]) == 0
+    assert len(LINE.findall(capsys.readouterr().out)) >= 13
