@@ -84,3 +84,19 @@ def test_the_tests_in_the_table_of_robustness_exist() -> None:
     assert len(named) > 10
     for file, name in named:
         assert f"def {name}(" in (root / "tests" / file).read_text(encoding="utf-8"), f"{file}::{name}"
+
+
+@pytest.mark.whole
+def test_the_page_of_the_keys_names_every_command_that_prints_json() -> None:
+    import typer.main
+
+    from mapgauge.cli.app import app
+
+    def named(command: Any, name: str) -> list[str]:
+        found = [name] if any("--json" in param.opts for param in command.params) else []
+        for inner, one in getattr(command, "commands", {}).items():
+            found += named(one, f"{name} {inner}".strip())
+        return found
+
+    text = PAGE.with_name("json-output.md").read_text(encoding="utf-8")
+    assert [name for name in named(typer.main.get_command(app), "") if f"`{name}`" not in text] == []

@@ -32,7 +32,7 @@ def test_the_answer_names_class_size_night_and_commit(found: mg.History) -> None
         "with commit 4f2a."
     )
     assert first.values["class"] == "boundary"
-    assert first.values["commit"] == "4f2a"
+    assert first.values["metadata:commit"] == "4f2a"
 
 
 def test_the_step_is_that_of_the_values(found: mg.History) -> None:
@@ -143,7 +143,9 @@ def test_what_got_better_is_no_answer_to_what_got_worse(sides: Sides, tmp_path: 
     folder = copies(nights, tmp_path / "n")
     assert mg.history(folder).statements[0].text.startswith("boundary got better by 0.")
     only = mg.history(folder, only_worse=True)
-    assert only.statements[0].text.startswith("No main value got worse by a step or slowly in 24 nights")
+    assert only.statements[0].text.startswith(
+        "In the main values of 24 nights (14 Oct 2026 to 6 Nov 2026), nothing was found"
+    )
     assert all(event.worse for event in only.events)
 
 
@@ -157,6 +159,35 @@ def test_a_quiet_history_says_what_would_have_been_found(stepped: Path) -> None:
     history = mg.history(sorted(stepped.iterdir())[:15])
     assert history.statements[0].about == "steady"
     assert "A jump of the mean PLD by more than 0." in history.statements[0].text
+
+
+def test_a_step_after_a_gap_names_the_night_before_it(stepped: Path) -> None:
+    files = sorted(stepped.iterdir())
+    first = mg.history([*files[:15], *files[20:]]).statements[0].text
+    assert " on 3 Nov 2026, the first night since 28 Oct 2026 (PLD" in first
+
+
+def test_tags_of_frames_are_refused(stepped: Path, tmp_path: Path) -> None:
+    (tmp_path / "tags.csv").write_text("token,city\nscene-0000-0,boston", encoding="utf-8")
+    with pytest.raises(mg.InvalidInput, match="the tags belong to frames, and a history has the sums of scenes"):
+        mg.history(stepped, tags=mg.read_tags(tmp_path / "tags.csv"))
+
+
+def test_the_last_night_is_compared_with_the_night_before(stepped: Path) -> None:
+    files = sorted(stepped.iterdir())
+    history = mg.history(files[19:21])
+    (one, other) = (mg.load_results(file) for file in files[19:21])
+    apart = mg.compare([one, other], names=["a", "b"]).differences["a", "b"]["mean"]["pld"]
+    assert history.statements[-1].about == "last"
+    start = f"On the 6 scenes that it shares with the night before, the change of PLD is {apart.value:+.3f} ["
+    assert start in history.statements[-1].text
+
+
+def test_the_page_of_only_what_got_worse_says_so(stepped: Path) -> None:
+    page = mg.history(stepped, only_worse=True).to_html()
+    assert "Only what got worse is listed." in page
+    assert 'id="only-worse"' not in page
+    assert "is-better" not in page.partition("<body>")[2].partition("<script")[0]
 
 
 def test_few_nights_are_shown_and_not_searched(stepped: Path) -> None:

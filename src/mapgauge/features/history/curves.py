@@ -82,20 +82,14 @@ def direction_of(key: str) -> bool | None:
     return value.lower_is_better
 
 
-def around(event: HistoryEvent, events: Sequence[HistoryEvent], nights: int) -> tuple[slice, slice]:
-    """Return the nights before and after an event in which the curve has no other event."""
-    change = event.change
-    own = [
-        other.change
-        for other in events
-        if (other.class_name, other.key) == (event.class_name, event.key) and other.change is not change
-    ]
+def around(change: HistoryChange, changes: Sequence[HistoryChange], nights: int) -> tuple[slice, slice]:
+    """Return the nights before and after one of the changes of a curve in which it has no other change."""
     if change.kind == "slow":
         third = max((change.last - change.night + 1) // 3, 1)
         return slice(change.night, change.night + third), slice(change.last + 1 - third, change.last + 1)
     # The night of a step has the new level already. A deviating night has no level.
-    earlier = [other.last + (other.kind == "night") for other in own if other.last < change.night]
-    later = [other.night for other in own if other.night > change.night]
+    earlier = [other.last + (other.kind == "night") for other in changes if other.last < change.night]
+    later = [other.night for other in changes if other.night > change.night]
     begin = max(earlier, default=0)
     if change.kind == "night":
         return slice(begin, change.night), slice(change.night, change.night + 1)

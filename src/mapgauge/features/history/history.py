@@ -204,7 +204,7 @@ def history(
     return History(
         nights=tuple(nights),
         curves=curves,
-        events=tuple(_on_scenes(chosen, events, nights, groups=groups)),
+        events=tuple(_on_scenes(chosen, curves, nights, groups=groups)),
         inputs=inputs,
         skipped=tuple(skipped),
         remarks=tuple(remarks),
@@ -219,6 +219,11 @@ def _groups_of(tags: Tags | None, by: str | None) -> tuple[dict[str, str], str]:
         if by is not None:
             raise InvalidInput(f"by is {by!r}, and there are no tags", remedy="Give tags with this column")
         return {}, ""
+    if tags.key == "token":
+        raise InvalidInput(
+            f"{tags.name}: the tags belong to frames, and a history has the sums of scenes",
+            remedy="Give a table with a column scene",
+        )
     columns = [name for name, kind in tags.kinds.items() if kind in ("text", "flag")]
     if by is None and len(columns) == 1:
         by = columns[0]
@@ -297,20 +302,21 @@ def _events(curve: HistoryCurve, nights: Sequence[Night], inputs: Sequence[Input
 
 
 def _on_scenes(
-    chosen: Sequence[HistoryEvent],
     events: Sequence[HistoryEvent],
+    curves: Sequence[HistoryCurve],
     nights: Sequence[Night],
     *,
     groups: Mapping[str, str],
 ) -> list[HistoryEvent]:
-    """Return the chosen ones of all events, those of main values with the difference on shared scenes."""
+    """Return events, those of main values with the difference on shared scenes."""
+    changes = {(curve.class_name, curve.key): curve.changes for curve in curves}
     mains = {METRICS[name].main.key for name in nights[-1].pooled.metrics if name in METRICS}
     left = _MOST_ON_SCENES
     done: list[HistoryEvent] = []
-    for event in reversed(chosen):
+    for event in reversed(events):
         if left and event.key in mains:
             left -= 1
-            before, after = around(event, events, len(nights))
+            before, after = around(event.change, changes[event.class_name, event.key], len(nights))
             found = on_scenes(nights[before], nights[after], event.class_name, event.key, groups=groups)
             done.append(replace(event, on_scenes=found))
         else:

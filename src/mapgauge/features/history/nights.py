@@ -4,7 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -147,7 +147,7 @@ def read_nights(
                 skipped.append(SkippedFile(path, "it has no date; evaluate again with this version of mapgauge"))
         if progress is not None:
             progress(k, len(paths))
-    nights.sort(key=lambda night: (night.date, night.name, str(night.file)))
+    nights.sort(key=lambda night: (moment_of(night.date), night.name, str(night.file)))
     kept, others = _of_one_protocol(nights, protocol)
     again = sum(night.was_scored_again for night in kept)
     if again:
@@ -179,6 +179,8 @@ def _expanded(given: Sequence[Path]) -> tuple[list[Path], list[str]]:
     remarks: list[str] = []
     for path in given:
         if not is_folder(path):
+            if not os.path.lexists(path):
+                raise UnreadableFile(f"{path}: no such file or folder")
             paths.append(path)
             continue
         found = sorted(_files_in(path))
@@ -228,7 +230,7 @@ def _checked(night: Night) -> Night:
         _ = night.protocol
         if night.date:
             moment_of(night.date)
-    except (MapgaugeError, ValueError, *BROKEN) as error:
+    except (MapgaugeError, ValueError, *BROKEN) as error:  # also a date that no calendar has
         raise UnreadableFile(f"{night.file}: not a file of results: {error}") from error
     return night
 
@@ -255,7 +257,7 @@ def _of_one_protocol(nights: Sequence[Night], name: str | None) -> tuple[list[Ni
     else:
         chosen = list(groups)
     # The most files; of equally many, the newest.
-    best = max(chosen, key=lambda group: (len(groups[group]), groups[group][-1].date))
+    best = max(chosen, key=lambda group: (len(groups[group]), moment_of(groups[group][-1].date)))
     others = [
         SkippedFile(night.file, f"its protocol is {_apart(names[group], names[best])}")
         for group, some in groups.items()
@@ -272,8 +274,11 @@ def _apart(name: str, other: str) -> str:
 
 
 def moment_of(date: str) -> datetime:
-    """Return a stored date as a time."""
-    return datetime.fromisoformat(date)
+    """Return a stored date as a time in UTC."""
+    moment = datetime.fromisoformat(date)
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC)
 
 
 def day_in_words(date: str, *, year: bool = True, time: bool = False) -> str:

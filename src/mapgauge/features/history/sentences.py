@@ -1,12 +1,15 @@
 """What a history says, in sentences: what got worse, in which night, and what else changed in that night."""
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from mapgauge.features.history.curves import HistoryEvent, around
 from mapgauge.features.history.inputs import same_truth
-from mapgauge.features.history.steps import FEWEST
+from mapgauge.features.history.nights import moment_of
+from mapgauge.features.history.scenes import on_scenes
+from mapgauge.features.history.steps import FEWEST, HistoryChange
 from mapgauge.markup import shortened
 from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import title_of
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST = 5  # nights with changes that get a sentence; the others are in the table
 _MOST_NAMED = 4  # inputs, scenes or notes that a sentence lists
+_GAP = timedelta(days=2)  # without a night, from which a sentence names the night before
 _LONGEST = 60  # letters of a note
 _MEAN = "the mean over classes"
 
@@ -76,7 +80,8 @@ def _about_group(history: "History", group: Sequence[HistoryEvent]) -> Iterator[
     if event.change.kind == "slow":
         values["until"] = history.nights[event.change.last].date
     about = {True: "worse", False: "better", None: "changed"}[event.worse]
-    yield Statement(about, _what(history, named), values | dict(event.metadata))
+    noted = {f"metadata:{key}": text for key, text in event.metadata.items()}
+    yield Statement(about, _what(history, named), values | noted)
     if details:
         yield Statement("detail", " ".join(details), _numbers_of_scenes(event))
 
@@ -91,7 +96,7 @@ def _numbers_of_scenes(event: HistoryEvent) -> dict[str, float | str | None]:
         "high": found.difference.high,
         "scenes": float(found.scenes),
     }
-    return numbers | dict(found.groups)
+    return numbers | {f"group:{name}": value for name, value in found.groups.items()}
 
 
 def _what(history: "History", named: Sequence[HistoryEvent]) -> str:
@@ -103,15 +108,22 @@ def _what(history: "History", named: Sequence[HistoryEvent]) -> str:
     subject += "".join(f", {_name(other)} by {abs(other.change.size):.3f}" for other in named[1:])
     if event.class_name == MEAN:
         subject = f"T{subject[1:]}"  # the names of classes are not changed
-    when = f"on {history.labels[change.night]}"
-    if change.kind == "slow":
-        when = f"between {history.labels[change.night]} and {history.labels[change.last]}, without a step"
-    if change.kind == "night":
-        when += " only"
     values = _title(history, event.key)
     if len(named) == 1:
         values += f" {change.before:.3f} to {change.after:.3f}"
-    return f"{subject} {when} ({values}){_noted(history, event)}."
+    return f"{subject} {_when(history, change)} ({values}){_noted(history, event)}."
+
+
+def _when(history: "History", change: HistoryChange) -> str:
+    label = history.labels[change.night]
+    if change.kind == "slow":
+        return f"between {label} and {history.labels[change.last]}, without a step"
+    if change.kind == "night":
+        return f"on {label} only"
+    before, after = (moment_of(night.date) for night in history.nights[change.night - 1 : change.night + 1])
+    if after - before > _GAP:
+        return f"on {label}, the first night since {history.labels[change.night - 1]}"
+    return f"on {label}"
 
 
 def _verb(kind: str, direction: str) -> str:
@@ -136,7 +148,8 @@ def _noted(history: "History", event: HistoryEvent) -> str:
         return ""
     items = [f"{key} {shortened(value, _LONGEST)}" for key, value in event.metadata.items()]
     if not items:
-        if history.nights[event.change.night].metadata:
+        before, after = history.nights[event.change.night - 1 : event.change.night + 1]
+        if after.metadata and after.metadata == before.metadata:
             return ", with the same metadata as the night before"
         return ""
     more = f" and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else ""
@@ -165,7 +178,8 @@ def _other_metrics(history: "History", group: Sequence[HistoryEvent], first: str
 def _parts(history: "History", event: HistoryEvent) -> Iterator[str]:
     """Yield the part that changed most in the direction of the value."""
     metric = next(metric for metric in history.metrics if metric.main.key == event.key)
-    before, after = around(event, history.events, len(history.nights))
+    changes_of_value = history.curve(event.class_name, event.key).changes
+    before, after = around(event.change, changes_of_value, len(history.nights))
     changes = {}
     for value in metric.with_role("part"):
         curve = history.by_place.get((event.class_name, value.key))
@@ -190,24 +204,28 @@ def _scenes(history: "History", event: HistoryEvent) -> Iterator[str]:
     if found is None:
         return
     difference = found.difference
-    rising = difference.value > 0
-    worse = found.rose if event.worse is (difference.value > 0) else found.fell
-    of = "" if event.class_name == MEAN else f" with {event.class_name}"
-    text = (
-        f"On the {counted(found.scenes, 'scene')}{of} that the nights share, the difference is {difference.value:+.3f}"
-    )
+    rises = event.change.size > 0
+    scenes = counted(found.scenes, "scene")
+    if event.class_name != MEAN:
+        scenes += f" with {event.class_name}"
+    text = f"on the {scenes} that the nights share, the difference is {difference.value:+.3f}"
+    if event.change.kind == "slow":
+        text = f"Between its first and its last third, {text}"
+    else:
+        text = f"O{text[1:]}"
     if found.scenes >= FEWEST_SCENES:
         text += f" {bracket(difference.low, difference.high, '+.3f')}"
         if difference.decided is False:
             text += ", which other scenes need not show"
-    word = {True: "worse", False: "better", None: "different"}[event.worse]
-    text += f"; {word} in {worse} of them" if event.worse is not None else ""
+    if event.worse is not None:
+        alike = found.rose if rises else found.fell  # scenes that changed in the direction of the value
+        text += f"; {'worse' if event.worse else 'better'} in {alike} of them"
     yield f"{text}."
     if not found.groups:
         return
     by = history.by.replace("_", " ")
     items = ", ".join(f"{name} {value:+.3f}" for name, value in found.groups.items())
-    if len(found.groups) > 1 and all((value > 0) == rising and value != 0 for value in found.groups.values()):
+    if len(found.groups) > 1 and all(value > 0 if rises else value < 0 for value in found.groups.values()):
         yield f"This holds for each {by}: {items}."
     else:
         yield f"By {by}: {items}."
@@ -237,7 +255,7 @@ def _nothing_worse(history: "History") -> Statement:
     if nights < FEWEST:
         text = f"{counted(nights, 'night is', 'nights are')} too few to look for steps: {FEWEST} are needed ({span})."
         return Statement("few", text, {"nights": float(nights)})
-    text = f"No main value got worse by a step or slowly in {nights} nights ({span})."
+    text = f"In the main values of {nights} nights ({span}), nothing was found that got worse by a step or slowly."
     metric = history.metrics[0]
     curve = history.by_place.get((MEAN, metric.main.key))
     values: dict[str, float | str | None] = {"nights": float(nights)}
@@ -272,7 +290,22 @@ def _last(history: "History") -> Statement:
     noted = ", ".join(f"{key} {shortened(text, _LONGEST)}" for key, text in list(night.metadata.items())[:_MOST_NAMED])
     with_notes = f", {noted}" if noted else ""
     shown = "; ".join(items) or "no value"
-    return Statement("last", f"Last night ({history.labels[-1]}{with_notes}), mean over classes: {shown}.", values)
+    text = f"Last night ({history.labels[-1]}{with_notes}), mean over classes: {shown}."
+    return Statement("last", f"{text}{_since_the_night_before(history)}", values)
+
+
+def _since_the_night_before(history: "History") -> str:
+    """Return how much the mean of the first metric changed from the night before, on shared scenes; "" if not known."""
+    key = history.metrics[0].main.key
+    found = None
+    if len(history.nights) > 1:
+        found = on_scenes(history.nights[-2:-1], history.nights[-1:], MEAN, key, groups={})
+    if found is None:
+        return ""
+    return (
+        f" On the {counted(found.scenes, 'scene')} that it shares with the night before, the change of "
+        f"{_title(history, key)} is {found.difference}."
+    )
 
 
 def _errors(history: "History") -> Iterator[Statement]:
