@@ -5,6 +5,7 @@ import importlib
 import inspect
 import re
 import textwrap
+import tomllib
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,10 +35,18 @@ html_static_path = ["static"]
 html_css_files = ["mapgauge.css"]
 html_copy_source = False
 html_show_sphinx = False
-html_theme_options = {
+html_theme_options: dict[str, Any] = {
     "light_css_variables": {"color-brand-primary": "#0072B2", "color-brand-content": "#0072B2"},
     "dark_css_variables": {"color-brand-primary": "#56B4E9", "color-brand-content": "#56B4E9"},
 }
+
+# Pages lead to their source once the repository has an address (tools/metadata.py).
+_PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+_ADDRESS = _PROJECT["tool"]["mapgauge"]["address"]
+if _ADDRESS:
+    html_theme_options["source_repository"] = f"{_ADDRESS}/"
+    html_theme_options["source_branch"] = "main"
+    html_theme_options["source_directory"] = "docs/"
 
 autodoc_member_order = "bysource"
 python_maximum_signature_line_length = 88

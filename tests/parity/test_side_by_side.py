@@ -22,6 +22,11 @@ LINE = re.compile(r"^(\S.*?) +(\d\.\d{8}) +(\d\.\d{8}) +(-?\d\.\de[+-]\d\d)(?:  
 SHIPPED = {"sospa": 90, "streammapnet": 26, "maptr": 26, "maptracker": 52}
 
 
+def without_differences(text: str) -> str:
+    """The text without its last column, whose rounding errors depend on the processor."""
+    return re.sub(r"-?\d\.\de[+-]\d\d", "", text).replace(" ", "")
+
+
 def largest_on_page(title: str) -> float:
     """The largest difference that the page states for the shipped files of an evaluator."""
     row = next(line for line in PAGE.splitlines() if line.startswith(f"| {title} |"))
@@ -36,7 +41,7 @@ def test_without_arguments_the_shipped_files_are_compared(capsys: pytest.Capture
     assert "ties" not in printed.replace("order of ties", "")  # no confidence occurs twice in these files
     example = re.search(r"^```\n(StreamMapNet.*?)^```$", PAGE, re.M | re.S)
     assert example
-    assert example[1] in printed
+    assert without_differences(example[1]) in without_differences(printed)
 
 
 @pytest.mark.needs_feature("tracks")
