@@ -15,7 +15,7 @@ from mapgauge.features.history.nights import Night, SkippedFile, changed_metadat
 from mapgauge.features.history.page import page
 from mapgauge.features.history.scenes import on_scenes
 from mapgauge.features.history.sentences import said
-from mapgauge.features.history.steps import HistoryChange, fit
+from mapgauge.features.history.steps import fit
 from mapgauge.io.files.writing import save
 from mapgauge.markup import block, element
 from mapgauge.metrics.metric import Metric, Role, ValueKey
@@ -271,17 +271,7 @@ def _fitted(curve: HistoryCurve) -> HistoryCurve:
     found = fit([value for value in curve.values if value is not None])
     if found is None:
         return curve
-    changes = tuple(
-        HistoryChange(
-            change.kind,
-            present[change.night],
-            present[change.last],
-            before=change.before,
-            after=change.after,
-            error=change.error,
-        )
-        for change in found.changes
-    )
+    changes = tuple(replace(change, night=present[change.night], last=present[change.last]) for change in found.changes)
     stretches = tuple(
         replace(stretch, begin=present[stretch.begin], end=present[stretch.end - 1] + 1) for stretch in found.stretches
     )
@@ -291,8 +281,10 @@ def _fitted(curve: HistoryCurve) -> HistoryCurve:
 def _events(curve: HistoryCurve, nights: Sequence[Night], inputs: Sequence[InputChange]) -> Iterable[HistoryEvent]:
     lower = curve.lower_is_better
     for change in curve.changes:
-        first = change.night if change.kind != "slow" else change.night + 1
-        within = [other for other in inputs if first <= other.night <= change.last]
+        if change.kind == "slow":
+            within = [other for other in inputs if change.night < other.night <= change.last]
+        else:
+            within = [other for other in inputs if other.night == change.night]
         if change.kind == "slow":
             noted: dict[str, str] = {}  # other nights have other notes
         else:
