@@ -183,13 +183,14 @@ def history(
     >>> import mapgauge as mg
     >>> import pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> predictions, truth = mg.demo.demo_world(10)
+    >>> predictions, truth = mg.demo.demo_world(5, predictions=10)
     >>> for day in range(1, 13):
-    ...     shown = predictions.with_confidence(0.5) if day > 8 else predictions
-    ...     mg.evaluate(shown, truth, metadata={"date": f"2026-11-{day:02}"}).save(folder / f"{day:02}.mg")
-    >>> {(event.class_name, event.change.night) for event in mg.history(folder).main_events if event.key == "pld"}
-    ... # doctest: +NORMALIZE_WHITESPACE
-    {('mean', 8), ('boundary', 8), ('divider', 8), ('ped_crossing', 8)}
+    ...     shown = predictions.with_confidence(0.3) if day > 8 else predictions
+    ...     results = mg.evaluate(shown, truth, metrics=["pld"], metadata={"date": f"2026-11-{day:02}"})
+    ...     results.save(folder / f"{day:02}.mg")
+    >>> (step,) = mg.history(folder).curve("mean", "pld").changes
+    >>> step.kind, step.night
+    ('step', 8)
     """
     groups, column = _groups_of(tags, by)
     nights, skipped, remarks = read_nights(files, protocol=protocol, progress=progress)
