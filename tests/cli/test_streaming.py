@@ -9,16 +9,19 @@ from tests.cli.conftest import FRAMES, Run
 
 import mapgauge as mg
 from mapgauge.evaluation.streaming import plan
-from mapgauge.io import parquet
+from mapgauge.io.dataset import DatasetWriter
 
 
 @pytest.fixture
 def sets(call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with two data sets, made by the command, of several row groups."""
-    monkeypatch.setattr(parquet, "GROUP_ROWS", 400)
+    """A folder with two data sets of several row groups, from what the command converts."""
     monkeypatch.setattr(plan, "ROWS", 500)
-    assert call("convert", "good.json,scenes=truth.geojson", f"{tmp_path}/x/").returncode == 0
-    assert call("convert", "truth.geojson", f"{tmp_path}/y/").returncode == 0
+    assert call("convert", "good.json,scenes=truth.geojson", f"{tmp_path}/one-x/").returncode == 0
+    assert call("convert", "truth.geojson", f"{tmp_path}/one-y/").returncode == 0
+    for name in "xy":
+        writer = DatasetWriter(tmp_path / name, group_rows=400)
+        writer.add(mg.read(tmp_path / f"one-{name}"))
+        writer.finish()
     return tmp_path
 
 

@@ -26,6 +26,9 @@ def test_why_splits_pld_of_predictions_and_of_results(call: Run, tmp_path: Path)
     assert json.loads(call("why", tmp_path / "a.mg", "--json").stdout)["mean"] == found["mean"]
     rows = list(csv.DictReader(io.StringIO(call("why", "good.json", "truth.geojson", "--csv").stdout)))
     assert float(rows[-1]["missed"]) == found["mean"]["missed"]
+
+
+def test_why_compares_two_methods_in_words_and_in_numbers(call: Run) -> None:
     text = call("why", "good.json", "poor.json", "truth.geojson", "--cause", "missed", "--worst", "2").stdout
     assert "PLD of good by cause" in text
     assert "Frames of poor with most of the cause missed" in text
@@ -43,6 +46,9 @@ def test_why_splits_pld_of_predictions_and_of_results(call: Run, tmp_path: Path)
     assert apart["missed"]["value"] == pytest.approx(both[1]["mean"]["missed"] - both[0]["mean"]["missed"], abs=1e-12)
     assert apart["pld"]["low"] < apart["pld"]["value"] < apart["pld"]["high"]
     assert [row["token"] in text for row in both[1]["frames"]["missed"]] == [True, True]
+
+
+def test_why_says_what_a_fix_would_change(call: Run) -> None:
     fixed = call("why", "good.json", "truth.geojson", "--fixes").stdout
     assert "ideal confidences" in fixed
     assert "Other errors stay as they are, but ideal confidences also remove false predictions of every cause" in fixed

@@ -12,7 +12,6 @@ from mapgauge.demo import demo_world
 from mapgauge.evaluation.streaming import plan
 from mapgauge.frames.content import added_hashes, content_hash, hash_text
 from mapgauge.frames.links import Links
-from mapgauge.io import parquet
 from mapgauge.results.values import InputRecords
 
 Sides = tuple[mg.MapFrames, mg.MapFrames]
@@ -65,10 +64,9 @@ def test_streamed_chunks_of_any_size_have_the_same_hash(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(parquet, "GROUP_ROWS", group)
     monkeypatch.setattr(plan, "ROWS", chunk)
     x, y = (
-        write_folder(side if scenes else replace(side, scenes=None), tmp_path / name)
+        write_folder(side if scenes else replace(side, scenes=None), tmp_path / name, group_rows=group)
         for side, name in zip(sides, "xy", strict=True)
     )
     results = mg.evaluate(x, y, metrics=["pld"], work=tmp_path / "work")

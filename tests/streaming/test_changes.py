@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.streaming.worlds import same, write_folder
+from tests.streaming.worlds import same, write_file, write_folder
 
 import mapgauge as mg
 from mapgauge.evaluation.streaming import work
@@ -40,13 +40,13 @@ def swapped(frames: mg.MapFrames, draw: random.Random) -> mg.MapFrames:
 def test_exchanged_confidences_are_noticed(world: World, tmp_path: Path) -> None:
     predictions, truth = small(world)
     x, y, draw = tmp_path / "x.parquet", tmp_path / "y.parquet", random.Random(7)
-    mg.write(predictions, x)
-    mg.write(truth, y)
+    write_file(predictions, x)
+    write_file(truth, y)
     mg.evaluate(x, y, work=tmp_path / "work")
     footers, original = open_dataset(x).digest, x.read_bytes()
     equal_footers = 0
     for _ in range(SWAPS):
-        mg.write(swapped(predictions, draw), x)
+        write_file(swapped(predictions, draw), x)
         equal_footers += open_dataset(x).digest == footers
         with pytest.raises(mg.InvalidInput, match="the predictions changed since the evaluation began. Start again"):
             mg.evaluate(x, y, work=tmp_path / "work", resume=True)
@@ -58,13 +58,13 @@ def test_exchanged_confidences_are_noticed(world: World, tmp_path: Path) -> None
 def test_a_change_that_keeps_size_and_time_is_noticed(world: World, tmp_path: Path) -> None:
     predictions, truth = small(world)
     x, y, draw = tmp_path / "x.parquet", tmp_path / "y.parquet", random.Random(1)
-    mg.write(predictions, x)
-    mg.write(truth, y)
+    write_file(predictions, x)
+    write_file(truth, y)
     mg.evaluate(x, y, work=tmp_path / "work")
     then = x.stat()
     size = -1
     while size != then.st_size:
-        mg.write(swapped(predictions, draw), x)
+        write_file(swapped(predictions, draw), x)
         size = x.stat().st_size
     os.utime(x, ns=(then.st_atime_ns, then.st_mtime_ns))
     with pytest.raises(mg.InvalidInput, match="the predictions changed"):
@@ -96,10 +96,10 @@ def test_a_touched_file_is_accepted_after_it_was_read_again(
 def test_exchanged_scenes_are_noticed(world: World, tmp_path: Path) -> None:
     predictions, truth = small(world)
     y = tmp_path / "y.parquet"
-    mg.write(predictions, tmp_path / "x.parquet")
-    mg.write(replace(truth, scenes=("a", "b", "a", "b", "b", "a")), y)
+    write_file(predictions, tmp_path / "x.parquet")
+    write_file(replace(truth, scenes=("a", "b", "a", "b", "b", "a")), y)
     mg.evaluate(tmp_path / "x.parquet", y, work=tmp_path / "work")
-    mg.write(replace(truth, scenes=("a", "a", "b", "b", "b", "a")), y)
+    write_file(replace(truth, scenes=("a", "a", "b", "b", "b", "a")), y)
     with pytest.raises(mg.InvalidInput, match="changed since the evaluation began"):
         mg.evaluate(tmp_path / "x.parquet", y, work=tmp_path / "work", resume=True)
 
@@ -115,15 +115,15 @@ def test_a_file_written_during_the_evaluation_is_refused_until_it_is_compared(wo
 def test_the_geometry_of_changed_files_is_not_used(world: World, tmp_path: Path) -> None:
     predictions, truth = small(world)
     x, y = tmp_path / "x.parquet", tmp_path / "y.parquet"
-    mg.write(predictions, x)
-    mg.write(truth, y)
+    write_file(predictions, x)
+    write_file(truth, y)
     mg.evaluate(x, y, work=tmp_path / "work")
     assert mg.load_results(tmp_path / "work").data is not None
     assert mg.load_results(tmp_path / "work", x, y).data is not None
     footers, draw = open_dataset(x).digest, random.Random(2)
-    mg.write(swapped(predictions, draw), x)
+    write_file(swapped(predictions, draw), x)
     while open_dataset(x).digest != footers:
-        mg.write(swapped(predictions, draw), x)
+        write_file(swapped(predictions, draw), x)
     with pytest.raises(mg.InvalidInput, match="x.parquet: changed since the evaluation"):
         _ = mg.load_results(tmp_path / "work").data
 
@@ -132,14 +132,14 @@ def test_files_behind_urls_have_stamps(world: World, tmp_path: Path) -> None:
     fsspec = pytest.importorskip("fsspec")
     predictions, truth = small(world)
     for frames, name in ((predictions, "x"), (truth, "y")):
-        mg.write(frames, tmp_path / f"{name}.parquet")
+        write_file(frames, tmp_path / f"{name}.parquet")
         with fsspec.open(f"memory://stamps/{name}.parquet", "wb") as file:
             file.write((tmp_path / f"{name}.parquet").read_bytes())
     urls = "memory://stamps/x.parquet", "memory://stamps/y.parquet"
     mg.evaluate(*urls, work=tmp_path / "work")
     assert all(open_dataset(urls[0]).stamps.values())
     assert open_dataset(urls[0]).stamps == open_dataset(urls[0]).stamps
-    mg.write(swapped(predictions, random.Random(3)), tmp_path / "x.parquet")
+    write_file(swapped(predictions, random.Random(3)), tmp_path / "x.parquet")
     with fsspec.open(urls[0], "wb") as file:
         file.write((tmp_path / "x.parquet").read_bytes())
     with pytest.raises(mg.InvalidInput, match="the predictions changed"):

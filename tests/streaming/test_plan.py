@@ -30,9 +30,9 @@ def holds(chunk: Chunk, side: str, group: int) -> bool:
 def test_every_frame_is_in_one_chunk_that_reads_it(
     predictions: list[list[Key]], truth: list[list[Key]], scenes: bool, rows: int
 ) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "ROWS", rows)
-        made = plan_of(dataset(predictions, "x", scenes=scenes), dataset(truth, "y", scenes=True))
+    x = dataset(predictions, "x", scenes=scenes)
+    y = dataset(truth, "y", scenes=True)
+    made = plan_of(x, y, most_rows=rows)
     assert made.by_scene == scenes
     assert [chunk.index for chunk in made.chunks] == list(range(len(made.chunks)))
     for side, groups in (("predictions", predictions), ("truth", truth)):

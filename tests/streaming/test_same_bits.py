@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.streaming.worlds import LINKED, OF_FRAMES, copies, same, without_scenes, write_folder
+from tests.streaming.worlds import LINKED, OF_FRAMES, copies, same, without_scenes, write_file, write_folder
 
 import mapgauge as mg
 from mapgauge.evaluation.streaming import plan
@@ -28,7 +28,7 @@ def by_token(frames: mg.MapFrames) -> mg.MapFrames:
 
 def test_files_as_written_stream_to_the_same_bits(world: World, tmp_path: Path) -> None:
     for side, name in zip(world, ("x", "y"), strict=True):
-        mg.write(side, tmp_path / f"{name}.parquet")
+        write_file(side, tmp_path / f"{name}.parquet")
     streamed = mg.evaluate(tmp_path / "x.parquet", tmp_path / "y.parquet")
     assert isinstance(streamed.rows, FolderRows)
     assert same(streamed, mg.evaluate(*world))
@@ -68,14 +68,14 @@ def test_predictions_without_scenes_meet_truth_with_scenes(world: World, tmp_pat
 
 
 def test_unsorted_predictions_cost_time_but_no_bits(world: World, tmp_path: Path, rng: np.random.Generator) -> None:
-    mg.write(world[0].at(rng.permutation(len(world[0])).tolist()), tmp_path / "x.parquet")
-    mg.write(world[1], tmp_path / "y.parquet")
+    write_file(world[0].at(rng.permutation(len(world[0])).tolist()), tmp_path / "x.parquet")
+    write_file(world[1], tmp_path / "y.parquet")
     assert same(mg.evaluate(tmp_path / "x.parquet", tmp_path / "y.parquet"), mg.evaluate(*world))
 
 
 def test_unsorted_truth_is_one_chunk(world: World, tmp_path: Path, rng: np.random.Generator) -> None:
-    mg.write(world[0], tmp_path / "x.parquet")
-    mg.write(without_scenes(world[1].at(rng.permutation(len(world[1])).tolist())), tmp_path / "y.parquet")
+    write_file(world[0], tmp_path / "x.parquet")
+    write_file(without_scenes(world[1].at(rng.permutation(len(world[1])).tolist())), tmp_path / "y.parquet")
     assert same(mg.evaluate(tmp_path / "x.parquet", tmp_path / "y.parquet"), mg.evaluate(*world))
 
 
@@ -87,7 +87,7 @@ def test_a_folder_for_each_scene_is_read_too(world: World, tmp_path: Path) -> No
             folder.mkdir(parents=True)
             mine = [i for i, of in enumerate(side.scenes) if of == scene]
             # The value is in the name of the folder, and not in the file.
-            mg.write(without_scenes(by_token(side.at(mine))), folder / "part-0.parquet")
+            write_file(without_scenes(by_token(side.at(mine))), folder / "part-0.parquet")
     streamed = mg.evaluate(tmp_path / "x", tmp_path / "y")
     assert same(streamed, mg.evaluate(*world))
     assert set(streamed.scenes or ()) == set(world[1].scenes or ())

@@ -37,8 +37,7 @@ def few() -> tuple[mg.MapFrames, mg.MapFrames]:
 
 @pytest.fixture
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make row groups and chunks hold only a few frames."""
-    monkeypatch.setattr(parquet, "GROUP_ROWS", GROUP)
+    """Make chunks hold only a few frames, as row groups of ``write_folder`` and ``write_file`` do."""
     monkeypatch.setattr(plan, "ROWS", 2 * GROUP)
 
 
@@ -53,9 +52,15 @@ def few_sides(
     return x, y
 
 
-def write_folder(frames: mg.MapFrames, path: Path) -> Path:
-    """Write frames as a data set, and return its path."""
-    writer = DatasetWriter(path)
+def write_file(frames: mg.MapFrames, path: Path) -> Path:
+    """Write frames as a file with small row groups, and return its path."""
+    path.write_bytes(parquet.write(frames, group_rows=GROUP))
+    return path
+
+
+def write_folder(frames: mg.MapFrames, path: Path, group_rows: int = GROUP) -> Path:
+    """Write frames as a data set with small row groups, and return its path."""
+    writer = DatasetWriter(path, group_rows=group_rows)
     writer.add(frames)
     writer.finish()
     return path

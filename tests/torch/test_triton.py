@@ -51,12 +51,13 @@ def test_results_are_the_same_in_every_run() -> None:
 
 
 @gpu
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype feature:UserWarning")
 def test_nothing_waits_for_the_device() -> None:
     x, y = (lines(k, 3, 5, 20, 2, dtype=torch.float16, device="cuda").requires_grad_() for k in (1, 2))
     closed, points = torch.ones(3, 5, dtype=torch.bool, device="cuda"), torch.full((3, 5), 7, device="cuda")
     sospa_cost(x, y, closed=closed, truth_points=points).sum().backward()
-    torch.cuda.set_sync_debug_mode("error")
     try:
+        torch.cuda.set_sync_debug_mode("error")
         with torch.autocast("cuda"):
             sospa_cost(x, y, closed=closed, truth_points=points).sum().backward()
             sospa_matching(x, y, directed=closed)
@@ -100,6 +101,7 @@ def test_points_that_are_not_finite_give_nan_where_they_are() -> None:
 
 
 @gpu
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch 2.11 uses what it deprecates while it compiles
 def test_a_compiled_function_has_the_same_values() -> None:
     x, y = (lines(k, 1, 50 // k, 20, 2, dtype=torch.float32, device="cuda") for k in (1, 3))
     compiled = torch.compile(lambda a, b: sospa_cost(a, b).sum())

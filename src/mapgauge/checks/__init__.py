@@ -5,6 +5,7 @@ A check is a function that takes a ``Context`` and yields findings. To add one, 
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,8 +16,10 @@ from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region
 
+Check: TypeAlias = Callable[[Context], Iterator[Finding]]
+
 # Findings of the same level are listed in this order.
-CHECKS: tuple[Callable[[Context], Iterator[Finding]], ...] = (
+CHECKS: tuple[Check, ...] = (
     names.no_frames,
     instances.on_the_right_side,
     names.duplicates,
@@ -104,10 +107,10 @@ def check(
     return findings_in(context, [*predictions.findings, *truth.findings])
 
 
-def findings_in(context: Context, read: Sequence[Finding]) -> tuple[Finding, ...]:
+def findings_in(context: Context, read: Sequence[Finding], checks: Sequence[Check] = CHECKS) -> tuple[Finding, ...]:
     """Return the findings of the readers and of all checks, most severe first."""
     with np.errstate(all="ignore"):  # squares of very large coordinates overflow
-        findings = [*read, *(finding for function in CHECKS for finding in function(context))]
+        findings = [*read, *(finding for function in checks for finding in function(context))]
     codes = {finding.code for finding in findings}
     explained = {code for cause in codes for code in _FOLLOW.get(cause, ())}
     findings = [finding for finding in dict.fromkeys(findings) if finding.code not in explained]

@@ -36,32 +36,44 @@ def match_points(lines, closed, truth_of, directed, cutoff, order, long, partner
     """
     count = 0
     for x in range(len(truth_of)):
-        count += 1 if truth_of[x] >= 0 else 0
+        if truth_of[x] >= 0:
+            count += 1
     pairs = np.empty((count, 2), np.int64)
     at = 0
     for x in range(len(truth_of)):
         if truth_of[x] >= 0:
-            pairs[at, 0], pairs[at, 1] = x, truth_of[x]
+            pairs[at, 0] = x
+            pairs[at, 1] = truth_of[x]
             at += 1
     band = make_band(lines, closed, pairs, cutoff, long)
     for k in range(count):
-        x, y = U(pairs[k, 0]), U(pairs[k, 1])
+        x = U(pairs[k, 0])
+        y = U(pairs[k, 1])
         count_of_pairs, total, _ = align_lines(lines, x, y, closed[x] or closed[y], directed, cutoff, order, band, long)
-        matched[x], cost[x] = count_of_pairs, total
-        first, second = lines.span[x, START], lines.span[y, START]
+        matched[x] = count_of_pairs
+        cost[x] = total
+        first = lines.span[x, START]
+        second = lines.span[y, START]
         for a in range(count_of_pairs):
-            i, j = first + U(band.pairs[a, 0]), second + U(band.pairs[a, 1])
-            partner[i], partner[j] = j, i
+            i = first + U(band.pairs[a, 0])
+            j = second + U(band.pairs[a, 1])
+            partner[i] = j
+            partner[j] = i
 
 
 @jit
 def _square_to_segment(points, at, i, j):
     """Squared horizontal distance of a point to the segment between two points."""
-    x, y = points[ZERO, at] - points[ZERO, i], points[ONE, at] - points[ONE, i]
-    u, v = points[ZERO, j] - points[ZERO, i], points[ONE, j] - points[ONE, i]
+    x = points[ZERO, at] - points[ZERO, i]
+    y = points[ONE, at] - points[ONE, i]
+    u = points[ZERO, j] - points[ZERO, i]
+    v = points[ONE, j] - points[ONE, i]
     square = u * u + v * v
-    share = min(max((x * u + y * v) / square, 0.0), 1.0) if square > 0.0 else 0.0
-    x, y = x - share * u, y - share * v
+    share = 0.0  # of the segment, up to the place that is nearest
+    if square > 0.0:
+        share = min(max((x * u + y * v) / square, 0.0), 1.0)
+    x = x - share * u
+    y = y - share * v
     return x * x + y * y
 
 
@@ -102,9 +114,17 @@ def _square_between_boxes(box, a, other, k, points, following):
 
 
 @jit
+def _end_of(lines, repeats, k):
+    """The last point of line ``k``: the closing point of a ring, which lies behind its points."""
+    if repeats[k]:
+        return lines.span[k, STOP]
+    return lines.span[k, STOP] - ONE
+
+
+@jit
 def _last_of(lines, repeats, k, block):
     """The last point of a block of line ``k`` with the point that follows it, seen as a piece of the line."""
-    end = lines.span[k, STOP] if repeats[k] else lines.span[k, STOP] - ONE
+    end = _end_of(lines, repeats, k)
     return min(lines.span[k, START] + (block + ONE) * BLOCK, end)
 
 
@@ -146,7 +166,8 @@ def _add_near_lines_of_other_classes(lines, own, bounds, g, classes, limit, chos
     first = g - g % classes
     for other in range(first, first + classes):
         if other != g:
-            first_truth, last_truth = U(bounds[other, 1]), U(bounds[other, 2])
+            first_truth = U(bounds[other, 1])
+            last_truth = U(bounds[other, 2])
             count = _add_near_lines(lines, own, first_truth, last_truth, limit, chosen, count)
     return count
 
@@ -157,7 +178,8 @@ def _list_near_blocks(lines, repeats, own, chosen, size, limit, near):
 
     ``near`` gets the line and the place of each block. Returns their number.
     """
-    points, count = lines.points, ZERO
+    points = lines.points
+    count = ZERO
     for c in range(size):
         k = chosen[c]
         if _square_between_boxes(lines.block_box, own, lines.line_box, k, points, lines.span[k, START]) > limit:
@@ -173,7 +195,8 @@ def _list_near_blocks(lines, repeats, own, chosen, size, limit, near):
                 box = lines.span[k, FIRST_BLOCK] + block
                 following = _last_of(lines, repeats, k, block)
                 if _square_between_boxes(lines.block_box, own, lines.block_box, box, points, following) <= limit:
-                    near[count, 0], near[count, 1] = k, block
+                    near[count, 0] = k
+                    near[count, 1] = block
                     count += ONE
     return count
 
@@ -183,7 +206,8 @@ def _is_near(lines, repeats, at, near, count, limit):
     """Whether a point is closer to the listed blocks of lines than a limit, seen from above."""
     points = lines.points
     for row in range(count):
-        k, block = near[row, 0], near[row, 1]
+        k = near[row, 0]
+        block = near[row, 1]
         last = _last_of(lines, repeats, k, block)
         if _square_to_box(points, at, lines.block_box, lines.span[k, FIRST_BLOCK] + block, last) >= limit:
             continue
@@ -208,14 +232,17 @@ def _nearest_truth(lines, repeats, partner, at, near, count, limit):
     matched counts. So the order of lines and of points has no effect.
     """
     points = lines.points
-    least, is_matched = limit, False
+    least = limit
+    is_matched = False
     for row in range(count):
-        k, block = near[row, 0], near[row, 1]
+        k = near[row, 0]
+        block = near[row, 1]
         last = _last_of(lines, repeats, k, block)
         if _square_to_box(points, at, lines.block_box, lines.span[k, FIRST_BLOCK] + block, last) > least:
             continue
-        start, stop = lines.span[k, START], lines.span[k, STOP]
-        end = stop if repeats[k] else stop - ONE
+        start = lines.span[k, START]
+        stop = lines.span[k, STOP]
+        end = _end_of(lines, repeats, k)
         first = start + block * BLOCK
         for i in range(first, max(last, first + ONE)):  # a line of one point has no segment
             j = min(i + ONE, end)
@@ -223,9 +250,14 @@ def _nearest_truth(lines, repeats, partner, at, near, count, limit):
             if square > least:
                 continue
             is_i, is_j = _nearest_end(points, at, i, j)
-            closing = start if j == stop else j  # the closing point of a ring is its first point
-            matched = (is_i and partner[i] >= 0) or (is_j and partner[closing] >= 0)
-            is_matched = matched if square < least else is_matched or matched
+            following = j
+            if j == stop:
+                following = start  # the closing point of a ring is its first point
+            matched = (is_i and partner[i] >= 0) or (is_j and partner[following] >= 0)
+            if square < least:
+                is_matched = matched
+            else:
+                is_matched = is_matched or matched
             least = square
     return least < limit, is_matched
 
@@ -253,27 +285,39 @@ def measure_groups(
     (pieces), or no truth of its class is closer than the cutoff (far). Group ``g`` is class ``g % classes`` of its
     frame.
     """
-    points, limit = lines.points, cutoff * cutoff
+    points = lines.points
+    limit = cutoff * cutoff
     # The blocks of truth near four points of a prediction: of its class, and of other classes.
     near = np.empty((lines.block_box.shape[1], 2), np.uint64)
     near_others = np.empty((lines.block_box.shape[1], 2), np.uint64)
     of_class = of_others = own = ZERO
     # True lines near a prediction: of its class, and of other classes.
-    chosen, others = np.empty(len(lines.span), np.uint64), np.empty(len(lines.span), np.uint64)
+    chosen = np.empty(len(lines.span), np.uint64)
+    others = np.empty(len(lines.span), np.uint64)
     beside = others_beside = ZERO
     is_listed = are_chosen = False
     for g in range(len(bounds)):
-        first_truth, last_truth = U(bounds[g, 1]), U(bounds[g, 2])
+        first_truth = U(bounds[g, 1])
+        last_truth = U(bounds[g, 2])
         for k in range(U(bounds[g, 0]), last_truth):
             truth = k >= first_truth
-            other = prediction_of[k] if truth else truth_of[k]
-            r, s = confidence[k], confidence[other] if other >= 0 else 0.0
-            start, stop = lines.span[k, START], lines.span[k, STOP]
-            rings = repeats[k] and stop > start
-            closing = 0.5 * math.sqrt(square_between(points, stop - ONE, stop)) if rings else 0.0
+            if truth:
+                other = prediction_of[k]
+            else:
+                other = truth_of[k]
+            r = confidence[k]
+            s = 0.0
+            if other >= 0:
+                s = confidence[other]
+            start = lines.span[k, START]
+            stop = lines.span[k, STOP]
+            closing = 0.0  # half of the piece from the last point of a ring to its first
+            if repeats[k] and stop > start:
+                closing = 0.5 * math.sqrt(square_between(points, stop - ONE, stop))
             before = closing
             listed = start  # near blocks are listed for the points before
-            beside, are_chosen = ZERO, False
+            beside = ZERO
+            are_chosen = False
             if not truth:
                 beside = _add_near_lines(lines, k, first_truth, last_truth, limit, chosen, ZERO)
             for point in range(start, stop):
@@ -289,10 +333,12 @@ def measure_groups(
                     out[g, TRUE] += length
                     if matched:
                         out[g, FOUND] += length
-                        out[g, SURE_FOUND] += length if s >= sure else 0.0
+                        if s >= sure:
+                            out[g, SURE_FOUND] += length
                     continue
                 out[g, PREDICTED] += r * length
-                out[g, SURE] += length if r >= sure else 0.0
+                if r >= sure:
+                    out[g, SURE] += length
                 if not matched:
                     if point >= listed:  # the first unmatched point of a block
                         block = (point - start) // BLOCK
@@ -301,8 +347,11 @@ def measure_groups(
                         of_class = _list_near_blocks(lines, repeats, own, chosen, beside, limit, near)
                         is_listed = False
                     found, is_matched = _nearest_truth(lines, repeats, partner, point, near, of_class, limit)
+                    if found and is_matched:
+                        out[g, REPEATED] += r * length
+                        continue
                     if found:
-                        out[g, REPEATED if is_matched else PIECES] += r * length
+                        out[g, PIECES] += r * length
                         continue
                     out[g, FAR] += r * length
                     if not are_chosen:
@@ -315,14 +364,19 @@ def measure_groups(
                         out[g, OTHER_CLASS] += r * length
                     continue
                 out[g, RIGHT] += r * length
-                out[g, SURE_RIGHT] += length if r >= sure else 0.0
-                square, weight = square_between(points, point, U(partner[point])), min(r, s)
+                if r >= sure:
+                    out[g, SURE_RIGHT] += length
+                square = square_between(points, point, U(partner[point]))
+                weight = min(r, s)
                 true = U(other)
-                up = (points[TWO, point] - points[TWO, U(partner[point])]) ** 2 if points.shape[0] > 2 else 0.0
+                up = 0.0
+                if points.shape[0] > 2:
+                    up = (points[TWO, point] - points[TWO, U(partner[point])]) ** 2
                 level = max(square - up, 0.0)
                 across = _square_across(lines, repeats, point, true, level)
                 along = level - across
-                offset, bin_across = math.sqrt(square), int(math.sqrt(across) * (bins / cutoff))
+                offset = math.sqrt(square)
+                bin_across = int(math.sqrt(across) * (bins / cutoff))
                 out[g, WEIGHT] += weight
                 out[g, OFFSET] += weight * offset
                 out[g, ACROSS] += weight * math.sqrt(across)

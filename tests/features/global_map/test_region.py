@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import shapely
-from docs.pictures.regions import bend
 from numpy.typing import NDArray
 
 from mapgauge.features.global_map.region import LARGEST_GAP, cut, distances_along, region_of
@@ -20,6 +19,14 @@ def poses(*places: tuple[float, float, float]) -> NDArray[np.float64]:
         pose[:2, :2] = [[c, -s], [s, c]]
         pose[:2, 3] = x, y
     return made
+
+
+def bend() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return poses every 5 m round a bend with a radius of 60 m, and a boundary 20 m beside it."""
+    degrees = np.degrees(np.arange(0, np.pi, 5 / 60))
+    places = [(60 * np.cos(np.radians(at)), 60 * np.sin(np.radians(at)), at + 90) for at in degrees.tolist()]
+    around = np.linspace(0, np.pi, 400)
+    return poses(*places), 80 * np.stack([np.cos(around), np.sin(around)], axis=1)
 
 
 def length(points: NDArray[np.float64]) -> float:

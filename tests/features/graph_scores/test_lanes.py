@@ -1,11 +1,8 @@
 """Graphs as lanes with links, and lanes as graphs."""
 
-import json
-
 import numpy as np
 import pytest
 from tests.features.graph_scores.drawn import three
-from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
 from mapgauge.features.graph_scores.graph import graph_of_lanes, paths_of
@@ -76,21 +73,3 @@ def test_graphs_of_different_dimensions_are_refused() -> None:
 def test_other_classes_are_no_lanes() -> None:
     frames = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]], "centerline": [[[0, 1], [9, 1]]]}})
     assert np.array_equal(mg.graphs_from_frames(frames)["a"].nodes, [[0, 1], [9, 1]])
-
-
-@needs_data("lanes_reference")
-@pytest.mark.parametrize("version", ["v1.0", "v1.1"])
-def test_top_has_values_at_each_threshold(version: str) -> None:
-    folder = DATA / "lanes_reference" / "centerline"
-    public = json.loads((folder / "reference.json").read_text(encoding="utf-8"))[version]["model_a"]
-    results = mg.evaluate(
-        folder / "model_a" / "result.pkl",
-        folder / "data_dict_ref_val.pkl",
-        f"openlanev2-{version}",
-        metrics=["top_ll", "top_lt"],
-    )
-    for name, values in zip(("top_ll", "top_lt"), public["topology_per_threshold"].values(), strict=True):
-        for mean in (results.mean, json.loads(json.dumps(results.to_dict()))["mean"]):
-            by_threshold = {key: value for key, value in mean.items() if key.startswith(f"{name}@")}
-            assert by_threshold == pytest.approx({f"{name}@{at}": value for at, value in values.items()}, abs=1e-9)
-            assert mean[name] == pytest.approx(np.mean(list(by_threshold.values())), abs=1e-12)

@@ -26,9 +26,10 @@ from tests.features.network.network_cases import (
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.features.network import runs
-from mapgauge.features.network.network_pld import NetworkParts
-from mapgauge.features.network.points import assign_points
-from mapgauge.features.network.sides import Network
+from mapgauge.features.network.effort import Effort
+from mapgauge.features.network.network_pld import GAP, PARTS, NetworkParts, solve_network
+from mapgauge.features.network.points import PointAssignment, assign_points
+from mapgauge.features.network.sides import Network, side_of
 
 LINE = straight()
 CLOSE = 1e-9
@@ -230,18 +231,54 @@ def test_frames_are_proven_symmetric_and_never_above_earlier_values() -> None:
         )
 
 
-def test_a_value_that_is_not_proven_has_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+def networks(rng: np.random.Generator, lines: int) -> tuple[Network, Network]:
+    """Two networks of random lines that cross each other."""
+    sides = []
+    for _ in range(2):
+        drawn = [rng.uniform(0, 30, 2) + np.cumsum(rng.normal(0, 0.6, (12, 2)), axis=0) for _ in range(lines)]
+        sides.append(network(whole(*drawn, confidence=rng.uniform(0.2, 1, lines))))
+    return sides[0], sides[1]
+
+
+def total_of(assignment: PointAssignment, break_cost: float) -> float:
+    """What an assignment saves, after the cost of the ends of its runs."""
+    return float(assignment.saving.sum()) - 0.5 * break_cost * assignment.ends
+
+
+def test_an_assignment_that_is_not_proven_has_a_gap() -> None:
     x, y, confidence = demo_groups()[0]
-    settings: dict[str, Any] = {"confidence": confidence, "break_cost": 0.5, "closed": "auto", "directed": False}
-    best = mg.network_pld(x, y, **settings)
-    for name in ("MOST_SOLUTIONS", "SOME_RUNS", "ALL_RUNS"):
-        monkeypatch.setattr(runs, name, 1)
-    result = mg.network_pld(x, y, **settings)
-    assert not result.is_proven
-    assert result.value - result.gap <= best.value * (1 + 1e-9)
-    assert best.value <= result.value * (1 + 1e-9)
-    assert (result + best).gap == result.gap
-    assert not (result + best).is_proven
+    sides = []
+    for lines, given in ((x, confidence), (y, np.ones(len(y)))):
+        closed, repeats = lines.closed("auto", 0.05)
+        sides.append(side_of(lines, 0, len(lines), closed=closed, repeats=repeats, confidence=given, directed=False))
+    rows = []
+    for effort in (Effort(), Effort(solutions=1, some_runs=1, all_runs=1)):
+        row, _ = solve_network(sides[0], sides[1], CUTOFF, 0.5, effort=effort)
+        rows.append((math.fsum(row[: len(PARTS)]), float(row[GAP])))
+    (best, proven), (value, gap) = rows
+    assert proven == 0
+    assert gap > 0
+    assert value - gap <= best * (1 + 1e-9)
+    assert best <= value * (1 + 1e-9)
+
+
+def test_results_add_their_gaps() -> None:
+    x, y, confidence = demo_groups()[0]
+    best = mg.network_pld(x, y, confidence=confidence, break_cost=0.5, closed="auto", directed=False)
+    unproven = replace(best, gap=0.1 * best.value)
+    assert best.is_proven
+    assert not unproven.is_proven
+    assert (unproven + best).gap == unproven.gap
+    assert not (unproven + best).is_proven
+
+
+def test_a_network_that_is_solved_by_parts_has_the_same_value(rng: np.random.Generator) -> None:
+    for lines in (6, 6, 6, 6, 6, 6, 6, 6, 60):
+        x, y = networks(rng, lines)
+        whole_network = assign_points(x, y, CUTOFF, 0.5, directed=False)
+        parts = assign_points(x, y, CUTOFF, 0.5, directed=False, effort=Effort(large=0))
+        assert total_of(parts, 0.5) == pytest.approx(total_of(whole_network, 0.5), rel=1e-12)
+        assert parts.ends == whole_network.ends
 
 
 def test_break_cost_0_is_an_assignment_of_points(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from mapgauge.cameras.opening import open_rig
 from mapgauge.cameras.projection import ground_lines, project
 from mapgauge.demo import demo_world
 from mapgauge.features.rerun.lines import dashes
+from mapgauge.features.rerun.recording import record
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.markup import stroke_width
@@ -268,11 +269,8 @@ def test_the_recording_has_a_blueprint(recording: Recording) -> None:
     assert len(recording.blueprints) == 1
 
 
-def test_the_length_of_blocks_changes_nothing(
-    results: mg.Results, recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mapgauge.features.rerun.recording.BLOCK", 3)
-    mg.write_rerun(results, tmp_path / "drive.rrd")
+def test_the_length_of_blocks_changes_nothing(results: mg.Results, recording: Recording, tmp_path: Path) -> None:
+    record(results, tmp_path / "drive.rrd", images=None, progress=None, block=3)
     assert Recording(tmp_path / "drive.rrd").columns == recording.columns
 
 

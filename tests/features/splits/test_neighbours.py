@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.features.splits import diversity
-from mapgauge.features.splits import neighbours as module
-from mapgauge.features.splits.neighbours import FrameIndex, prepared_truth
+from mapgauge.features.splits.diversity import tree_of_prepared
+from mapgauge.features.splits.neighbours import FrameIndex, neighbours_of_prepared, prepared_truth
 from mapgauge.features.splits.similar import similar
 
 TRAIN = replace(demo_world(120, seed=1, predictions=0)[1], name="train")
@@ -97,8 +96,10 @@ def test_frames_without_lines_have_neighbours() -> None:
 
 def test_an_interrupted_search_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "search.npz"
-    monkeypatch.setattr(module, "BLOCK", 10)
-    monkeypatch.setattr(module, "SECONDS", -1)
+    protocol = mg.protocol("paper-60x30")
+    x = prepared_truth(VAL, protocol)
+    y = prepared_truth(TRAIN, protocol)
+    often: dict[str, Any] = {"protocol": protocol, "work": file, "workers": 1, "block": 10, "pause": -1.0}
     done = []
 
     def stop(finished: int, total: int) -> None:
@@ -107,7 +108,7 @@ def test_an_interrupted_search_continues(tmp_path: Path, monkeypatch: pytest.Mon
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        mg.neighbours(VAL, TRAIN, work=file, workers=1, progress=stop)
+        neighbours_of_prepared(x, y, progress=stop, **often)
     asked: list[int] = []
     search = FrameIndex.nearest
 
@@ -116,7 +117,7 @@ def test_an_interrupted_search_continues(tmp_path: Path, monkeypatch: pytest.Mon
         return search(self, frame, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(FrameIndex, "nearest", counted)
-    near = mg.neighbours(VAL, TRAIN, work=file, workers=1)
+    near = neighbours_of_prepared(x, y, **often)
     assert asked == list(range(20, 30))
     whole = mg.neighbours(VAL, TRAIN)
     assert np.array_equal(near.nearest, whole.nearest)
@@ -153,7 +154,7 @@ def test_neighbours_are_those_of_all_pairs_in_a_large_world() -> None:
     assert np.array_equal(near.distance[:, 0], pairs.min(axis=1))
 
 
-def test_a_tree_is_the_shortest_one_and_a_thin_set_covers_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tree_is_the_shortest_one_and_a_thin_set_covers_all() -> None:
     some = TRAIN.at(range(0, 120, 3))
     protocol = mg.protocol("paper-60x30")
     pairs = all_pairs(some, some, protocol)
@@ -165,8 +166,9 @@ def test_a_tree_is_the_shortest_one_and_a_thin_set_covers_all(monkeypatch: pytes
         inside.add(added)
         total += length
     assert tree.total == pytest.approx(total, abs=1e-9)
-    monkeypatch.setattr(diversity, "MOST_PAIRS", 100)  # of 780, so that the tree grows in steps
-    assert np.array_equal(mg.diversity(some).edges, tree.edges)
+    # 100 pairs of 780, so that the tree grows in steps.
+    in_steps = tree_of_prepared(prepared_truth(some, protocol), protocol, most_pairs=100)
+    assert np.array_equal(in_steps.edges, tree.edges)
     assert [length for *_, length in tree.duplicates(0.8)] == [length for length in tree.length if length <= 0.8]
     thinned = mg.thin(some, 0.75)
     place = {token: k for k, token in enumerate(some.tokens)}
@@ -177,26 +179,15 @@ def test_a_tree_is_the_shortest_one_and_a_thin_set_covers_all(monkeypatch: pytes
     assert len(thinned.like) > 0
 
 
-def test_a_tree_of_many_equal_frames_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tree_of_many_equal_frames_is_found() -> None:
     """All pairs of two groups of equal frames have the same bound, and do not fit into memory at once."""
-    monkeypatch.setattr(diversity, "MOST_PAIRS", 10)
-    limits: list[float] = []
-    limit = diversity._limit
-
-    def counted(index: FrameIndex, group: Any, low: float) -> float:
-        assert len(limits) < 20, "the limit does not rise"
-        limits.append(limit(index, group, low))
-        return limits[-1]
-
-    monkeypatch.setattr(diversity, "_limit", counted)
     protocol = mg.protocol("paper-60x30", classes=["divider"])
     for k in range(8):
         lines = [[[0, 0], [9 + k, 0]], [[0, 0.7 + 0.01 * k], [9, 0.2]]]
         frames = mg.MapFrames.of({f"{side}{copy}": {"divider": [lines[side]]} for side in (0, 1) for copy in range(6)})
-        tree = mg.diversity(frames, protocol=protocol)
+        tree = tree_of_prepared(prepared_truth(frames, protocol), protocol, most_pairs=10)
         apart = mg.neighbours(frames.at([0]), frames.at([6]), protocol=protocol).distance[0, 0]
         assert tree.length.tolist() == [0.0] * 10 + [apart]
-        limits.clear()
 
 
 def test_a_truth_that_is_prepared_once_answers_like_single_searches(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -172,12 +172,8 @@ def test_intervals_and_presence_are_checked() -> None:
 
 
 @pytest.mark.parametrize("region", [None, (60.0, 30.0), (24.0, 12.0)])
-@pytest.mark.parametrize("block", [1, 7, 256])
-def test_many_pairs_at_once_give_the_numbers_of_one_after_the_other(
-    region: tuple[float, float] | None, block: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_pairs_at_once_give_the_numbers_of_one_after_the_other(region: tuple[float, float] | None) -> None:
     """Only rounding differs: the twin moves lines by a matrix product, whose rounding depends on the machine."""
-    monkeypatch.setattr(line_profiles, "_BLOCK", block)
     predictions, truth = demo_world(10, predictions=14)
     few = predictions.keep(np.arange(len(predictions.polylines)) % 5 > 0)  # lines that appear and disappear
     groups = group(*mg.align(few, truth), PROTOCOL.replace(region=region))
@@ -187,6 +183,20 @@ def test_many_pairs_at_once_give_the_numbers_of_one_after_the_other(
         expected = slow_sums(groups, PROTOCOL.replace(region=region), interval)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
         assert found[:, 5].sum() > 10
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_how_many_pairs_are_compared_at_once_changes_no_bit(size: int, rng: np.random.Generator) -> None:
+    lines = mg.Polylines.of([rng.uniform(-30, 30, 2) + np.cumsum(rng.normal(0, 1, (9, 2)), axis=0) for _ in range(20)])
+    pairs = rng.integers(0, 20, (300, 2))
+    motions = np.broadcast_to(np.eye(4), (300, 4, 4)).copy()
+    motions[:, :2, 3] = rng.normal(0, 1, (300, 2))
+    region = (-30.0, -15.0, 30.0, 15.0)
+    found = line_profiles.compare_lines(lines, pairs, motions, region, size=size)
+    expected = line_profiles.compare_lines(lines, pairs, motions, region)
+    assert expected[2].sum() > 10
+    for column, known in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(column, known)
 
 
 @pytest.mark.parametrize(("width", "places"), [(40.0, 20), (6.0, 3), (4.0, 2), (2.0, 1)])

@@ -9,7 +9,9 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,7 +20,7 @@ import pytest
 from tests.features.view.conftest import FRAMES, serving, started
 
 import mapgauge as mg
-from mapgauge.features.view.server import Server, Tabs
+from mapgauge.features.view.server import Server, Tabs, as_json
 
 
 def ask(server: Server, path: str, method: str = "GET", **headers: str) -> tuple[http.client.HTTPResponse, bytes]:
@@ -266,6 +268,24 @@ def test_the_server_ends_some_time_after_the_last_tab(monkeypatch: pytest.Monkey
     assert not tabs.ended()
     now[0] += 5
     assert tabs.ended()
+
+
+def test_many_connections_at_once_wait_for_a_busy_server() -> None:
+    """None is dropped or reset before the server accepts it, as some were while it was busy."""
+    server = Server({"values": lambda: as_json(1)})
+    request = f"GET /{server.token}/values HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    with ExitStack() as stack:
+        connections = []
+        for _ in range(60):  # the server listens, and accepts none yet
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30))
+            connection.sendall(request.encode())
+            connections.append(connection)
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        answers = [connection.recv(100) for connection in connections]
+        server.shutdown()
+        thread.join()
+    assert {answer[:12] for answer in answers} == {b"HTTP/1.1 200"}
 
 
 def status(address: str, path: str = "") -> int:

@@ -45,8 +45,13 @@ class Plan:
     by_scene: bool  # whether keys contain scenes
 
 
-def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False) -> Plan:
-    """Divide the truth into chunks, with ``whole_scenes`` if a metric needs them, and find the predictions of each."""
+def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False, most_rows: int | None = None) -> Plan:
+    """Divide the truth into chunks, with ``whole_scenes`` if a metric needs them, and find the predictions of each.
+
+    A chunk has about ``most_rows`` rows of both sides, ``ROWS`` by default.
+    """
+    if most_rows is None:
+        most_rows = ROWS
     by_scene = predictions.scenes and truth.scenes
     if whole_scenes and not by_scene:
         if not truth.scenes:
@@ -82,8 +87,8 @@ def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False)
         predicted = [group for group in predicted_groups[reach] if begin is None or group.last >= begin]
         rows = sum(group.rows for group in (*waiting, *run, *dict.fromkeys((*overlapping, *predicted))))
         # Frames of several files must be copied into one array. A chunk that is more than half full ends with its file.
-        full = 2 * sum(group.rows for group in (*waiting, *overlapping)) > ROWS and waiting[-1].file != run[0].file
-        if waiting and (rows > ROWS or full):
+        full = 2 * sum(group.rows for group in (*waiting, *overlapping)) > most_rows and waiting[-1].file != run[0].file
+        if waiting and (rows > most_rows or full):
             chunks.append(_chunk(len(chunks), starts[first], starts[k], overlapping, waiting, truth, predictions))
             first = k
             waiting = []

@@ -31,7 +31,8 @@ _WIDTH = 240.0  # pixels of a bar
 _LEFT = {"name": "name", "ties with": "ties"}  # columns that are aligned to the left
 _STYLE = """
 :root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 100rem; padding: 0 1rem; }
+body { background: Canvas; color: CanvasText; font: 16px/1.5 system-ui, sans-serif; }
+body { margin: 2rem auto; max-width: 100rem; padding: 0 1rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { border-bottom: 1px solid #8885; padding: .35rem .6rem; text-align: right; white-space: nowrap; }
@@ -168,14 +169,14 @@ class Board:
             [
                 element("h1", self.challenge.name),
                 element("p", self.statement),
-                element("div", self._table(), class_="wide"),
+                _wide("Ranks", self._table()),
                 *(element("p", text) for text in self._said()),
                 self._parts(),
                 element("h2", "Rules") if self.challenge.rules else None,
                 element("pre", self.challenge.rules) if self.challenge.rules else None,
             ]
         )
-        return html('<!DOCTYPE html>\n<html lang="en"><head>{}</head><body>{}</body></html>\n', head, body)
+        return html('<!DOCTYPE html>\n<html lang="en"><head>{}</head><body><main>{}</main></body></html>\n', head, body)
 
     def save(self, path: str | os.PathLike[str]) -> tuple[Path, Path, Path]:
         """Write the page, and beside it JSON and Markdown. Returns the three files."""
@@ -194,7 +195,7 @@ class Board:
             "rank",
             "name",
             self.key,
-            "",
+            "interval",
             "ties with",
             *self.others,
             *(f"{self.key} of {name}" for name in classes),
@@ -244,7 +245,7 @@ class Board:
         if not keys:
             return None
         colours = dict(zip(keys, COLOURS, strict=False))
-        head = element("tr", [element("th", name, class_=_LEFT.get(name)) for name in ("name", "", *keys)])
+        head = element("tr", [element("th", name, class_=_LEFT.get(name)) for name in ("name", "parts", *keys)])
         body = []
         for row in self.rows:
             parts = {key: row.values["mean"].get(key) for key in keys}
@@ -253,7 +254,7 @@ class Board:
             cells += [element("td", number(value)) for value in parts.values()]
             body.append(element("tr", cells, class_="baseline" if row.is_baseline else None))
         table = element("table", element("thead", head), element("tbody", body))
-        return joined([element("h2", f"Parts of {self.key}"), element("div", table, class_="wide"), legend(colours)])
+        return joined([element("h2", f"Parts of {self.key}"), _wide(f"Parts of {self.key}", table), legend(colours)])
 
     def _said(self) -> list[str]:
         """Return how to read the board, in sentences."""
@@ -417,3 +418,8 @@ def _order_of_baseline(row: BoardRow) -> int:
     if row.name in known:
         return known.index(row.name)
     return len(known)
+
+
+def _wide(title: str, table: Html) -> Html:
+    """Return a table that scrolls, also with the keyboard."""
+    return element("div", table, class_="wide", role="region", aria_label=title, tabindex="0")

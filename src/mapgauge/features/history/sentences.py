@@ -119,6 +119,8 @@ def _when(history: "History", change: HistoryChange) -> str:
     if change.kind == "slow":
         return f"between {label} and {history.labels[change.last]}, without a step"
     if change.kind == "night":
+        if change.last > change.night:
+            return f"from {label} to {history.labels[change.last]} only"
         return f"on {label} only"
     before, after = (moment_of(night.date) for night in history.nights[change.night - 1 : change.night + 1])
     if after - before > _GAP:
@@ -241,8 +243,10 @@ def _inputs(history: "History", event: HistoryEvent) -> Iterator[str]:
         listed = ", ".join(items[:_MOST_NAMED])
         yield f"The inputs changed {when} ({listed}{more}), so this need not be a change of the model."
         return
-    first = change.night if change.kind == "slow" else change.night - 1
-    nights = history.nights[first : change.last + 1]
+    if change.kind == "slow":
+        nights = history.nights[change.night : change.last + 1]
+    else:
+        nights = history.nights[change.night - 1 : change.night + 1]
     known = [same_truth(one, other) for one, other in pairwise(nights)]
     if known and all(known):
         yield f"The truth is the same as {'at the beginning' if change.kind == 'slow' else 'in the night before'}."

@@ -63,7 +63,8 @@ def find_pairs(x, y, x_lines, y_lines, x_weight, y_weight, cutoff, directed):
             bottom[d] = np.inf
             top[d] = -np.inf
             for q in range(y_lines[b, 0], y_lines[b, 0] + y_lines[b, 1]):
-                bottom[d], top[d] = min(bottom[d], y[d, q]), max(top[d], y[d, q])
+                bottom[d] = min(bottom[d], y[d, q])
+                top[d] = max(top[d], y[d, q])
         many = 0  # lines whose boxes are near; in a large map, few of all
         for a in range(len(x_lines)):
             apart = False
@@ -87,7 +88,8 @@ def find_pairs(x, y, x_lines, y_lines, x_weight, y_weight, cutoff, directed):
                         if count + 2 > len(pairs):
                             more = np.empty((4 * count, 3), np.int64)
                             larger = np.empty(4 * count)
-                            more[:count], larger[:count] = pairs[:count], saving[:count]
+                            more[:count] = pairs[:count]
+                            larger[:count] = saving[:count]
                             pairs = more
                             saving = larger
                         for way in range(ways):
@@ -122,6 +124,38 @@ def _diagonal(i, t, count, ring, step, length):
     if step > 0:
         return i - t + length - 1
     return i + t
+
+
+@jit
+def _steps_back(at, count, is_ring, step):
+    """Return how many points come before a point if one walks along its line by ``step``; ``NEVER`` on a ring."""
+    if is_ring:
+        return NEVER
+    if step > 0:
+        return at
+    return count - 1 - at
+
+
+@jit
+def _longest(n, ring, m, y_ring):
+    """Return how many pairs a run can have at most: it takes a point of a ring once."""
+    limit = NEVER
+    if ring:
+        limit = min(limit, n)
+    if y_ring:
+        limit = min(limit, m)
+    return limit
+
+
+@jit
+def _cost_of_end(x_steps, y_steps, half):
+    """Return the cost of an end of a run, from which the two lines go on for some steps: half for each that does."""
+    cost = 0.0
+    if x_steps > 0:
+        cost += half
+    if y_steps > 0:
+        cost += half
+    return cost
 
 
 @jit
@@ -288,8 +322,10 @@ def _pass_line(y_line, cut, x_lines, near, totals, half, base, room, value, came
             n = line[1]
             ring = line[2]
             i = p - line[0]
-            limit = min(n if ring else NEVER, m if y_ring else NEVER)
-            at = base[a] + (0 if step > 0 else n + length) + _diagonal(i, t, n, ring, step, length)
+            limit = _longest(n, ring, m, y_ring)
+            at = base[a] + _diagonal(i, t, n, ring, step, length)
+            if step < 0:
+                at += n + length
             gain = saving[k] - (totals[p + 1] - totals[p])
             before = last[at]
             chain = tail[at]
@@ -301,19 +337,11 @@ def _pass_line(y_line, cut, x_lines, near, totals, half, base, room, value, came
             node[nodes, 0] = k
             node[nodes, 1] = t
             last[at] = nodes
-            if ring:
-                steps_x = NEVER
-            elif step > 0:
-                steps_x = i
-            else:
-                steps_x = n - 1 - i
-            if y_ring:
-                steps_y = NEVER
-            else:
-                steps_y = t
+            steps_x = _steps_back(i, n, ring, step)
+            steps_y = _steps_back(t, m, y_ring, 1)
             back = min(steps_x, steps_y)
             if before < 0 and 0 < back <= t and t - back < m:  # from the start of the diagonal
-                ends = (half if steps_x > back else 0.0) + (half if steps_y > back else 0.0)
+                ends = _cost_of_end(steps_x - back, steps_y - back, half)
                 skipped = _passed(totals, line, i, -step, back)
                 entry[entries, 0] = t - back
                 entry[entries, 1] = -1
@@ -321,7 +349,7 @@ def _pass_line(y_line, cut, x_lines, near, totals, half, base, room, value, came
                 chain = entries
                 entries += 1
             if t < m:  # from here
-                ends = (half if steps_x > 0 else 0.0) + (half if steps_y > 0 else 0.0)
+                ends = _cost_of_end(steps_x, steps_y, half)
                 own = value[t] - ends - (sums[nodes] - gain)
                 if limit < length:
                     while chain >= 0 and worth[chain] <= own:
@@ -336,27 +364,23 @@ def _pass_line(y_line, cut, x_lines, near, totals, half, base, room, value, came
                     chain = entries
                     entries += 1
             tail[at] = chain
-            if ring:
-                steps_x = NEVER
-            elif step > 0:
-                steps_x = n - 1 - i
-            else:
-                steps_x = i
-            if y_ring:
-                steps_y = NEVER
-            else:
-                steps_y = m - 1 - t
+            steps_x = _steps_back(i, n, ring, -step)
+            steps_y = _steps_back(t, m, y_ring, -1)
             ahead = min(steps_x, steps_y)
-            for z in range(2 if 0 < ahead < NEVER else 1):  # up to here, and to the end of the diagonal
+            for z in range(2):  # up to here, and to the end of the diagonal
                 skip = 0
-                if z:
+                passed = 0.0
+                if z == 1:
+                    if ahead == 0 or ahead == NEVER:
+                        continue
                     skip = ahead
+                    passed = _passed(totals, line, i, step, skip)
                 end = t + skip
                 begin = _oldest(entry, chain, end, limit)
                 if begin < 0:
                     continue
-                ends = (half if steps_x > skip else 0.0) + (half if steps_y > skip else 0.0)
-                total = sums[nodes] + worth[begin] - ends - (_passed(totals, line, i, step, skip) if z else 0.0)
+                ends = _cost_of_end(steps_x - skip, steps_y - skip, half)
+                total = sums[nodes] + worth[begin] - ends - passed
                 if end < m:
                     if total > value[end + 1]:
                         value[end + 1] = total
@@ -536,22 +560,19 @@ def all_runs(chosen, x_lines, y_lines, near, price, y_price, half, floor, highes
                 x_first, n, ring = x_lines[a]
                 i = p - x_first
                 j = q - first
-                limit = min(n if ring else NEVER, m if y_ring else NEVER)
-                if ring:
-                    steps_x = NEVER
-                elif step > 0:
-                    steps_x = i
-                else:
-                    steps_x = n - 1 - i
-                if y_ring:
-                    steps_y = NEVER
-                else:
-                    steps_y = j
+                limit = _longest(n, ring, m, y_ring)
+                steps_x = _steps_back(i, n, ring, step)
+                steps_y = _steps_back(j, m, y_ring, 1)
                 back = min(steps_x, steps_y)
-                for skip in (0, back if back < limit else 0):  # from here, and from the start of the diagonal
+                for beginning in range(2):  # from here, and from the start of the diagonal
+                    skip = 0
+                    if beginning == 1:
+                        if back == 0 or back >= limit:
+                            break
+                        skip = back
                     if count == most:
                         return runs
-                    gain = -(half if steps_x > skip else 0.0) - (half if steps_y > skip else 0.0)
+                    gain = -_cost_of_end(steps_x - skip, steps_y - skip, half)
                     is_first = True
                     for z in range(1, skip + 1):
                         p = x_first + (i - step * z) % n
@@ -567,21 +588,16 @@ def all_runs(chosen, x_lines, y_lines, near, price, y_price, half, floor, highes
                         p = x_first + (i + step * t) % n
                         r = first + (j + t) % m
                         at = _pair_at(start, pairs, p, r, step)
-                        gain += (saving[at] if at >= 0 else 0.0) - price[p] - y_price[r]
+                        saved = 0.0
+                        if at >= 0:
+                            saved = saving[at]
+                        gain += saved - price[p] - y_price[r]
                         size += 1
                         if gain + highest + 2 * half < floor:  # what follows is a run, but for its first end
                             break
-                        if ring:
-                            ahead_x = NEVER
-                        elif step > 0:
-                            ahead_x = n - 1 - i - t
-                        else:
-                            ahead_x = i - t
-                        if y_ring:
-                            ahead_y = NEVER
-                        else:
-                            ahead_y = m - 1 - j - t
-                        ends = (half if ahead_x > 0 else 0.0) + (half if ahead_y > 0 else 0.0)
+                        ahead_x = _steps_back(i + step * t, n, ring, -step)
+                        ahead_y = _steps_back(j + t, m, y_ring, -1)
+                        ends = _cost_of_end(ahead_x, ahead_y, half)
                         if gain - ends >= floor and (at >= 0 or ahead_x == 0 or ahead_y == 0):
                             run = runs[count]
                             run[0] = b
@@ -594,8 +610,6 @@ def all_runs(chosen, x_lines, y_lines, near, price, y_price, half, floor, highes
                             count += 1
                         if ahead_x == 0 or ahead_y == 0:
                             break
-                    if back == 0 or back >= limit:
-                        break
         if y_ring:
             total = 0.0
             for q in range(first, first + m):

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from mapgauge.arguments import check_closed, check_confidence, check_switch_cost, check_tolerance
 from mapgauge.distances.sospa import check_sospa_arguments, pack_sets
 from mapgauge.errors import MissingDependency, Remedy
+from mapgauge.features.network.effort import USUAL, Effort
 from mapgauge.features.network.points import PointAssignment, assign_points
 from mapgauge.features.network.sides import NetworkSide, side_of
 from mapgauge.geometry.polylines import CLOSED_TOLERANCE
@@ -36,15 +37,17 @@ PROVEN = 1e-6  # the share of a proven value that its gap may be
 
 
 def solve_network(
-    x: NetworkSide, y: NetworkSide, cutoff: float, break_cost: float, *, directed: bool = False
+    x: NetworkSide,
+    y: NetworkSide,
+    cutoff: float,
+    break_cost: float,
+    *,
+    directed: bool = False,
+    effort: Effort = USUAL,
 ) -> tuple[Floats, Indices]:
     """Return the numbers of ``COLUMNS`` of one frame and class, and pairs of lines with their numbers of pairs."""
-    return row_of(
-        x,
-        y,
-        assign_points(x.network, y.network, cutoff, break_cost=break_cost, directed=directed),
-        break_cost=break_cost,
-    )
+    assignment = assign_points(x.network, y.network, cutoff, break_cost=break_cost, directed=directed, effort=effort)
+    return row_of(x, y, assignment, break_cost=break_cost)
 
 
 def row_of(x: NetworkSide, y: NetworkSide, assignment: PointAssignment, break_cost: float) -> tuple[Floats, Indices]:

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mapgauge import kernels
+from mapgauge.features.network.effort import USUAL, Effort
 from mapgauge.features.network.sides import Network
 from mapgauge.geometry.polylines import ranges
 from mapgauge.solver import components_of
 from mapgauge.typing import Floats, Indices
-
-LARGE = 20_000  # points, 10 km of lines with a point every 0.5 m
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,13 +27,15 @@ class PointAssignment:
     gap: float  # what another assignment may save more, at most
 
 
-def assign_points(x: Network, y: Network, cutoff: float, break_cost: float, *, directed: bool) -> PointAssignment:
+def assign_points(
+    x: Network, y: Network, cutoff: float, break_cost: float, *, directed: bool, effort: Effort = USUAL
+) -> PointAssignment:
     """Return the best assignment of the points of two networks. A pair saves nothing from the cutoff on.
 
     The network with fewer points is the second one. So the result is the same if the two change places.
     """
     if y.points.shape[1] > x.points.shape[1]:
-        other = assign_points(y, x, cutoff, break_cost=break_cost, directed=directed)
+        other = assign_points(y, x, cutoff, break_cost=break_cost, directed=directed, effort=effort)
         return PointAssignment(other.second, other.first, other.saving, ends=other.ends, gap=other.gap)
     from mapgauge.features.network.kernels import find_pairs
     from mapgauge.features.network.run_kernels import pairs_of
@@ -64,12 +65,15 @@ def assign_points(x: Network, y: Network, cutoff: float, break_cost: float, *, d
             cutoff=cutoff,
             half=half,
             cuts=np.zeros(len(y_lines), np.int64),
+            effort=effort,
         )
         runs = np.empty((0, 7), np.int64)
         gap = 0.0
         parts = _components(useful, x, y)
-        if len(parts) > 1 and x.points.shape[1] > LARGE:
-            return _by_parts(x, y, useful, parts=parts, cutoff=cutoff, break_cost=break_cost, directed=directed)
+        if len(parts) > 1 and x.points.shape[1] > effort.large:
+            return _by_parts(
+                x, y, useful, parts=parts, cutoff=cutoff, break_cost=break_cost, directed=directed, effort=effort
+            )
         for lines in parts:
             chosen, more = choose_runs(task, lines)
             runs = np.concatenate([runs, chosen])
@@ -92,6 +96,7 @@ def _by_parts(
     cutoff: float,
     break_cost: float,
     directed: bool,
+    effort: Effort,
 ) -> PointAssignment:
     """Return the best assignment of a large network. Each set of connected lines becomes a network of its own.
 
@@ -103,7 +108,9 @@ def _by_parts(
         points = ranges(y.start[lines], y.count[lines])
         own = np.unique(pairs[ranges(start[points], np.diff(start)[points]), 1])
         of_x = ranges(x.start[own], x.count[own])
-        part = assign_points(_picked(x, own), _picked(y, lines), cutoff, break_cost=break_cost, directed=directed)
+        part = assign_points(
+            _picked(x, own), _picked(y, lines), cutoff, break_cost=break_cost, directed=directed, effort=effort
+        )
         made.append(PointAssignment(of_x[part.first], points[part.second], part.saving, ends=part.ends, gap=part.gap))
     first, second, saving = (
         np.concatenate(column)

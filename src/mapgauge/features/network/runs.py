@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from mapgauge.errors import MapgaugeError
+from mapgauge.features.network.effort import Effort
 from mapgauge.features.network.kernels import all_runs, best_runs, is_useful
 from mapgauge.features.network.run_kernels import first_free, parts_of, prices_of, rows_of, savings_of, uses_of
 from mapgauge.features.network.sides import Network
@@ -31,10 +32,7 @@ SHARE = 0.5  # of the best prices so far in those at which runs are found
 STEPS = 3  # along the subgradient after each solution of the programme
 SMALL = 0.2  # the share of the bound up to which a gap leaves out near pairs
 FEWER = 0.7  # the share of this gap at which more of them are left out
-SOME_RUNS = 500  # near pairs and runs up to which all of them are tried
-ALL_RUNS = 10_000  # the same, at last
 LIMITS: Options = {"mip_max_nodes": 2000}  # for programmes that choose whole runs
-MOST_SOLUTIONS = 500  # of the programme; five are usual. Then the gap to the bound is reported
 
 
 Near = tuple[Indices, Indices, Floats]  # near pairs: see ``kernels.py``
@@ -52,6 +50,7 @@ class Task:
     cutoff: float
     half: float  # the cost of the end of a run for one line
     cuts: Indices  # (lines of y,): where rings are cut
+    effort: Effort
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -205,7 +204,7 @@ class _RunSearch:
             self.loose = loose
             self.prices = (price, y_price)
             if loose - self.total < FEWER * min(self.gap, SMALL * bound) and not self.is_proven:
-                self.reduce(SOME_RUNS)
+                self.reduce(task.effort.some_runs)
         return is_new, bound, uses
 
     def reduce(self, most: int) -> None:
@@ -258,7 +257,7 @@ class _RunSearch:
         _, _, uses = self.improve(np.zeros(points), CUTS)
         if uses.max(initial=0) <= 1 and not self.is_proven:
             self.improve(np.zeros(points), ALL)
-        for _ in range(MOST_SOLUTIONS):
+        for _ in range(self.task.effort.solutions):
             if self.is_proven:
                 return
             target = np.zeros(points)
@@ -303,7 +302,7 @@ def choose_runs(task: Task, lines: Indices) -> tuple[Indices, float]:
     if not search.is_proven:
         if search.columns:
             search.solve(*search.known, whole=True)
-        search.reduce(ALL_RUNS)
+        search.reduce(task.effort.all_runs)
     if search.is_proven:
         return search.best, 0.0
     return search.best, search.bound - search.total

@@ -1,7 +1,7 @@
 """``published``: values from papers and repositories, and which of them results may be compared with."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -80,15 +80,18 @@ def published(like: Results | None = None) -> list[Published]:
         percent = None
         if own is not None:
             percent = 100 * own
-        compared.append(replace(row, own=percent, reasons=tuple(_reasons(row, like, origin))))
+        compared.append(replace(row, own=percent, reasons=tuple(reasons_of(row, like, origin))))
     return sorted(compared, key=lambda row: len(row.reasons))
 
 
-def _reasons(row: Published, results: Results, origin: Origin) -> Iterator[str]:
-    """Yield why results may not be compared with a row: what the row has, and what the results have."""
+def reasons_of(row: Published, results: Results, origin: Origin, metrics: Collection[str] = METRICS) -> Iterator[str]:
+    """Yield why results may not be compared with a row: what the row has, and what the results have.
+
+    ``metrics`` are those of all installed features.
+    """
     if row.metric == _OF_GLOBAL_MAPS:
         yield f"{row.metric} is a value of `mapgauge global`, not of results"
-    elif row.metric not in METRICS:
+    elif row.metric not in metrics:
         yield f"{row.metric} is a metric of no installed feature"
     elif row.metric not in results.metrics:
         yield f"the results have no {METRICS[row.metric].title}"

@@ -74,6 +74,18 @@ def write_rerun(
     >>> mg.write_rerun(mg.evaluate(*demo_world(3)), pathlib.Path(tempfile.mkdtemp()) / "drive.rrd")
     Recorded(frames=3, images=0, missing=0)
     """
+    return record(results, path, images=images, progress=progress)
+
+
+def record(
+    results: Results,
+    path: str | os.PathLike[str],
+    *,
+    images: str | os.PathLike[str] | None,
+    progress: Progress | None,
+    block: int = BLOCK,
+) -> Recorded:
+    """Write a recording. At most ``block`` frames are sent at once."""
     rr = require("rerun", "a recording", "rerun")
     results.need_data()
     results = results.of_frames(_in_time(results))
@@ -82,7 +94,7 @@ def write_rerun(
     rig = None
     if images is not None:
         rig = open_rig(images, results.tokens, results.scenes)
-    writer = _Writer(rr, rr.RecordingStream(APPLICATION), results, rig=rig)
+    writer = _Writer(rr, rr.RecordingStream(APPLICATION), results, rig=rig, block=block)
     lenient = not rr.strict_mode()
     with replacing(Path(path)) as (part, mode):
         rr.set_strict_mode(True)  # otherwise, Rerun warns of what it leaves out
@@ -117,11 +129,12 @@ def _in_time(results: Results) -> list[int]:
 class _Writer:
     """Sends results to a recording, block by block."""
 
-    def __init__(self, rr: Any, stream: Any, results: Results, rig: Rig | None) -> None:
+    def __init__(self, rr: Any, stream: Any, results: Results, *, rig: Rig | None, block: int) -> None:
         self.rr = rr
         self.stream = stream
         self.results = results
         self.rig = rig
+        self.block = block
         self.images = 0
         self.missing = 0
         self.fault = ""  # why the file is not complete
@@ -154,13 +167,13 @@ class _Writer:
             self.fault = str(error)
 
     def _blocks(self) -> Iterator[range]:
-        """Yield ranges of frames of one scene, of at most ``BLOCK`` frames."""
+        """Yield ranges of frames of one scene, of at most ``block`` frames."""
         scenes = self.results.scenes
         count = len(self.results.tokens)
         ends = [k for k in range(1, count) if scenes is not None and scenes[k] != scenes[k - 1]]
         for start, stop in zip([0, *ends], [*ends, count], strict=True):
-            for first in range(start, stop, BLOCK):
-                yield range(first, min(first + BLOCK, stop))
+            for first in range(start, stop, self.block):
+                yield range(first, min(first + self.block, stop))
 
     def _cameras(self, blocks: Sequence[range]) -> list[str]:
         """Return the cameras as parts of paths, from one frame of each block."""

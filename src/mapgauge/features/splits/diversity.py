@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
 from mapgauge.features.splits.neighbours import FrameIndex, prepared_truth
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.protocols import Protocol
 from mapgauge.protocols import protocol as protocol_of
 from mapgauge.scoring.data import in_threads
@@ -61,7 +62,18 @@ def diversity(
     (19, True)
     """
     settings = protocol_of(protocol)
-    frames = prepared_truth(truth, settings)
+    return tree_of_prepared(prepared_truth(truth, settings), settings, workers=workers, progress=progress)
+
+
+def tree_of_prepared(
+    frames: MapFrames,
+    settings: Protocol,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    most_pairs: int = MOST_PAIRS,
+) -> Diversity:
+    """Return the tree of frames from ``prepared_truth``. The bounds of ``most_pairs`` are in memory at once."""
     count = len(frames)
     index = FrameIndex.of(frames, frames, settings)
     group = np.arange(count)  # frames with the same number are connected
@@ -74,7 +86,7 @@ def diversity(
     high = -1.0
     while len(edges) < count - 1:
         low = high
-        high = _limit(index, group, high)
+        high = _limit(index, group, high, most_pairs=most_pairs)
         first, second, bounds = _pairs(index, group, low, high=high, workers=workers)
         place = 0
         while len(edges) < count - 1:
@@ -99,17 +111,17 @@ def diversity(
     return Diversity(frames.tokens, np.array(edges, np.int64).reshape(-1, 2), np.array(lengths))
 
 
-def _limit(index: FrameIndex, group: Indices, low: float) -> float:
+def _limit(index: FrameIndex, group: Indices, low: float, *, most_pairs: int) -> float:
     """Return a bound below which there are about as many unconnected pairs as fit into memory; 2 if all do."""
     unconnected = (len(group) ** 2 - np.square(np.bincount(group)).sum()) / 2
-    if unconnected <= MOST_PAIRS:
+    if unconnected <= most_pairs:
         return 2.0
     chosen = np.random.default_rng(0).permutation(len(group))[:_SAMPLE].tolist()
     bounds = np.concatenate([_bounds(index, frame, np.flatnonzero(group != group[frame])) for frame in chosen])
     left = bounds[bounds > low]
     if not len(left):
         return 2.0
-    return float(np.quantile(left, min(MOST_PAIRS / unconnected, 1.0), method="higher"))
+    return float(np.quantile(left, min(most_pairs / unconnected, 1.0), method="higher"))
 
 
 def _bounds(index: FrameIndex, frame: int, others: Indices) -> NDArray[np.float32]:

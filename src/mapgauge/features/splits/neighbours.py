@@ -129,8 +129,13 @@ def neighbours_of_prepared(
     work: Path | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
+    block: int = BLOCK,
+    pause: float = SECONDS,
 ) -> Neighbours:
-    """Find the nearest frames between sides from ``prepared_truth``. The arguments are as in ``neighbours``."""
+    """Find the nearest frames between sides from ``prepared_truth``. The arguments are as in ``neighbours``.
+
+    ``block`` frames are searched before they are kept, and ``pause`` is the time between two writes of the file.
+    """
     y = x
     if among is not None:
         y = among
@@ -148,7 +153,9 @@ def neighbours_of_prepared(
         raise InvalidInput("other_scenes needs frames with scenes", remedy="Read the truth with scenes: scenes=FILE")
     scenes = np.array(y.scenes if other_scenes else ())
     content = [(f"{content_hash(side):x}", side.tokens, side.scenes if other_scenes else None) for side in (x, y)]
-    state = _Search(f"{content} {protocol.to_dict()} {chosen} {count} {among is None}", work, len(chosen), count)
+    state = _Search(
+        f"{content} {protocol.to_dict()} {chosen} {count} {among is None}", work, len(chosen), count=count, pause=pause
+    )
 
     def search(rows: range) -> None:
         for row in rows:
@@ -161,13 +168,13 @@ def neighbours_of_prepared(
             state.write(row, *index.nearest(frame, count, skipped))
         state.save()
 
-    blocks = [range(first, min(first + BLOCK, len(chosen))) for first in range(0, len(chosen), BLOCK)]
+    blocks = [range(first, min(first + block, len(chosen))) for first in range(0, len(chosen), block)]
     left = [rows for rows in blocks if (state.compared[rows.start : rows.stop] < 0).any()]
     done = len(blocks) - len(left)
 
     def advance(finished: int, _: int) -> None:
         if progress is not None:
-            progress(min((done + finished) * BLOCK, len(chosen)), len(chosen))
+            progress(min((done + finished) * block, len(chosen)), len(chosen))
 
     in_threads(search, left, workers, advance)
     named = tuple(x.tokens[frame] for frame in chosen)
@@ -217,10 +224,11 @@ def prepared_truth(frames: Frames, protocol: Protocol) -> MapFrames:
 class _Search:
     """What a search has found so far, in memory and in a file."""
 
-    def __init__(self, described: str, file: Path | None, frames: int, count: int) -> None:
+    def __init__(self, described: str, file: Path | None, frames: int, *, count: int, pause: float) -> None:
         """Take over what a file has, if it belongs to the same search."""
         self.key = hashlib.sha256(described.encode()).hexdigest()
         self.file = file
+        self.pause = pause
         self.nearest: Indices = np.full((frames, count), -1)
         self.distance: Floats = np.full((frames, count), np.nan)
         self.compared: Indices = np.full(frames, -1)  # -1 for frames that are not done
@@ -247,7 +255,7 @@ class _Search:
     def save(self) -> None:
         """Write the file, if there is one and some time has passed, or all frames are done."""
         with self._lock:
-            if self.file is not None and (monotonic() - self._saved > SECONDS or (self.compared >= 0).all()):
+            if self.file is not None and (monotonic() - self._saved > self.pause or (self.compared >= 0).all()):
                 data = io.BytesIO()
                 key = np.array(self.key)
                 compared = self.compared.copy()  # first, because other threads write frames meanwhile

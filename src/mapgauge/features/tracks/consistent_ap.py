@@ -98,7 +98,7 @@ C_MAP = Metric(
 
 
 PLACES = 20  # places at which two lines are compared
-_BLOCK = 256  # pairs that are compared together; they take some megabytes
+BLOCK = 256  # pairs that are compared together; they take some megabytes
 
 
 class _PairLines(NamedTuple):
@@ -121,18 +121,19 @@ class _PairLines(NamedTuple):
 
 
 def compare_lines(
-    polylines: Polylines, pairs: Indices, motions: Floats, region: Bounds | None
+    polylines: Polylines, pairs: Indices, motions: Floats, region: Bounds | None, *, size: int = BLOCK
 ) -> tuple[Floats, Floats, Flags]:
     """Return how far the lines of each pair are apart, and how much their mean turning angles differ.
 
     ``pairs`` has the earlier and the later line, ``motions`` the motion between their frames. Only places inside the
     region of both frames are compared. The numbers are the mean distance in metres, the difference of the mean turning
-    angles in radians, and whether the lines have a common place; without one, the numbers are 0.
+    angles in radians, and whether the lines have a common place; without one, the numbers are 0. ``size`` pairs are
+    compared at once.
     """
     numbers = np.empty((2, len(pairs)))
     common = np.empty(len(pairs), np.bool_)
-    for first in range(0, len(pairs), _BLOCK):
-        block = slice(first, first + _BLOCK)
+    for first in range(0, len(pairs), size):
+        block = slice(first, first + size)
         numbers[:, block], common[block] = _compared(polylines, pairs[block], motions[block], region=region)
     return numbers[0], numbers[1], common
 

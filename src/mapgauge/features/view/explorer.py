@@ -250,7 +250,7 @@ class Explorer:
         told = [explain(method, name) for method, name in zip(methods, self._names, strict=True)]
         comparison = compare(methods, names=self._names)
         body = {
-            "answer": combined(told).to_dict(),
+            "answer": combined(told, comparison).to_dict(),
             "intervals": intervals(self._names, comparison),
             **values_and_families([method.results for method in told]),  # causes may be known only now
         }

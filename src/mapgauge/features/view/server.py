@@ -130,6 +130,9 @@ class Server(ThreadingHTTPServer):
     """Serves routes under a random token."""
 
     daemon_threads = True
+    # Connections that wait until they are accepted. A browser opens six for each page. With the five of the standard
+    # library, those of a busy machine waited for a second or more, and some systems reset them.
+    request_queue_size = 128
     # So that a port can be taken again at once. On Windows another program could take it at the same time.
     allow_reuse_address = sys.platform != "win32"
 

@@ -7,7 +7,7 @@ notebook nor a server. Where a notebook takes frames or scripts away, the answer
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mapgauge.answers.answer import Answer, answer
+from mapgauge.answers.answer import Answer, combined, explain
 from mapgauge.markup import Html, block, element
 from mapgauge.results.comparison import Comparison, compare, plain_keys
 from mapgauge.results.notebook import comparison_html, summary_html
@@ -68,7 +68,7 @@ def first_screen(results: Results | Sequence[Results], *, names: Sequence[str] |
     methods, called, _ = prepared(given, names, None)
     ordered = [methods[0], *(in_order_of(methods[0], method) for method in methods[1:])]
     comparison = compare(methods, names=called)
-    said = answer(methods, names=called)
+    said = combined([explain(*named) for named in zip(methods, called, strict=True)], comparison)
     explorer = explorer_part(ordered, called, FRAMES, causes=None, tags=None, progress=None)
     explorer.meta.update(first_meta(ordered, called, comparison, said))
     where = panel_of_sections("where", ordered, called)

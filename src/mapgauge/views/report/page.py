@@ -12,7 +12,7 @@ from itertools import count as counting
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mapgauge.answers.answer import answer
+from mapgauge.answers.answer import combined, explain
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.io.files.writing import save
 from mapgauge.markup import Html, html, joined
@@ -116,10 +116,10 @@ def write_report(
     ordered = [methods[0], *(in_order_of(methods[0], method) for method in methods[1:])]
     with ThreadPoolExecutor(2) as pool:  # the comparison runs mostly in kernels, and the rest mostly in Python
         comparing = pool.submit(compare, methods, names=called)
-        answering = pool.submit(answer, methods, names=called)
+        explaining = [pool.submit(explain, method, name) for method, name in zip(methods, called, strict=True)]
         explorer = explorer_part(ordered, called, drawn, causes=causes, tags=tags, progress=progress)
         comparison = comparing.result()
-        said = answering.result()
+        said = combined([told.result() for told in explaining], comparison)
     if by is None:
         sliced = []
     else:
