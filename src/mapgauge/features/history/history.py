@@ -290,7 +290,9 @@ def _events(curve: HistoryCurve, nights: Sequence[Night], inputs: Sequence[Input
             noted: dict[str, str] = {}  # other nights have other notes
         else:
             noted = changed_metadata(nights[change.night - 1], nights[change.night])
-        worse = None if lower is None else (change.size > 0) == lower
+        worse = None
+        if lower is not None:
+            worse = (change.size > 0) == lower
         yield HistoryEvent(curve.class_name, curve.key, change, worse, noted, inputs=tuple(within))
 
 
