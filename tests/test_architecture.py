@@ -178,6 +178,25 @@ def feature_of(name: str) -> str:
     return name.split(".")[1]
 
 
+def test_tests_of_a_feature_import_no_other_feature_and_no_picture() -> None:
+    """Pictures of the documentation import many features. So such tests would fail where others were deleted."""
+    needs = {one.name: {one.name, *one.feature.needs} for one in manifest.own()}
+    wrong = []
+    for path in sorted((TESTS / "features").rglob("*.py")):
+        parts = path.relative_to(TESTS / "features").parts
+        if len(parts) < 2:
+            continue
+        allowed = needs[parts[0]]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ImportFrom) or node.module is None:
+                continue
+            room, *rest = node.module.split(".")
+            other = rest[1] if len(rest) > 1 and rest[0] == "features" else None
+            if room == "docs" or (other is not None and other not in allowed):
+                wrong.append(f"{path.relative_to(TESTS)} imports {node.module}")
+    assert not wrong, wrong
+
+
 @pytest.mark.whole
 def test_the_law_of_imports_sees_public_names() -> None:
     code = "import mapgauge as mg\nfrom mapgauge import track, sospa\nmg.neighbours\nmg.plot.splits\nmg.__version__"

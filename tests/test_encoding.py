@@ -33,7 +33,8 @@ def is_of_text(call: ast.Call) -> bool:
         return True  # a process whose output is text
     name = name_of(call)
     if name in ("read_text", "write_text"):
-        return True
+        # The formatter of a command's help has a method of this name, which writes no file.
+        return not ast.unparse(call.func).startswith("formatter.")
     if name != "open":
         return False
     is_function = isinstance(call.func, ast.Name)  # the others are methods of paths, whose first argument is the mode

@@ -41,6 +41,8 @@ def test_facts_are_those_of_the_code() -> None:
 
 
 def test_the_number_of_packages_is_that_of_an_installation_without_extras() -> None:
+    if not any(text.startswith("pydantic") for text in requires("typer") or []):
+        pytest.skip("the oldest typer needs fewer packages than the one that pip installs")
     needed: set[str] = set()
     names = ["mapgauge"]
     while names:

@@ -117,7 +117,9 @@ def test_a_release_needs_an_address_that_all_files_have(tmp_path: Path) -> None:
     security = folder / "SECURITY.md"
     security.write_text(security.read_text("utf-8").replace(EXAMPLE, OTHER), "utf-8", newline="\n")
     assert metadata.check(folder).startswith("version or address is another one in SECURITY.md.")
-    assert "python -m tools.metadata --check" in (ROOT / ".github/workflows/release.yml").read_text("utf-8")
+    workflows = {path.stem: path.read_text("utf-8") for path in (ROOT / ".github" / "workflows").glob("*.yml")}
+    # Other workflows pass without an address.
+    assert [name for name, text in workflows.items() if "tools.metadata --check" in text] == ["release"]
 
 
 @pytest.mark.parametrize("address", ["http://example.org/a/b", f"{EXAMPLE}/", f"{EXAMPLE}.git", "https://a.org", "x"])

@@ -139,7 +139,7 @@ def test_precision_and_recall_are_those_behind_the_average_precision(methods: li
         listed = [text.get_text() for text in axes.get_legend().get_texts()]  # type: ignore[union-attr]
         areas = [[method.classes[name][f"ap_chamfer@{threshold}"] for method in methods] for name in methods[0].classes]
         assert [words.split()[-3:] for words in listed] == [[f"{a:.3f}", "|", f"{b:.3f}"] for a, b in areas]
-    assert legend(figure) == NAMES
+    assert legend(figure) == [*NAMES, "no band: 1 scene is too few"]
 
 
 def test_equal_confidences_are_one_step() -> None:
@@ -330,9 +330,10 @@ def test_a_reliability_diagram_has_the_share_of_hits_of_each_bin() -> None:
 
 @pytest.mark.needs_feature("confidence")
 def test_calibration_shows_classes_or_methods(methods: list[mg.Results]) -> None:
-    assert legend(plot.calibration(methods[0])) == ["ped crossing", "divider", "boundary", "calibrated"]
+    shown = ["ped crossing", "divider", "boundary", "calibrated", "no band: 1 scene is too few"]
+    assert sorted(legend(plot.calibration(methods[0]))) == sorted(shown)
     figure = plot.calibration(methods, names=NAMES, metric="ap_frechet")
-    assert sorted(legend(figure)) == sorted([*NAMES, "calibrated"])
+    assert sorted(legend(figure)) == sorted([*NAMES, *shown[3:]])
     assert [axes.get_title() for axes in figure.axes] == [f"Fréchet-AP@{value} m" for value in ("1.0", "2.0", "3.0")]
     with pytest.raises(mg.InvalidInput, match="bins must be a whole number of at least 1, got 0"):
         plot.calibration(methods, bins=0)
@@ -466,7 +467,11 @@ def test_figures_of_hits_have_only_the_classes_of_the_metric(lanes: list[mg.Resu
     axes = plot.precision_recall(one, metric="det_l").axes
     shown = [text.get_text() for text in axes[0].get_legend().get_texts()]  # type: ignore[union-attr]
     assert shown == [f"centerline {one.classes['centerline']['det_l@1.0']:.3f}"]
-    assert legend(plot.calibration(one, metric="det_l", threshold=1.0)) == ["centerline", "calibrated"]
+    assert legend(plot.calibration(one, metric="det_l", threshold=1.0)) == [
+        "centerline",
+        "band: 95 % at each point, over 8 frames",
+        "calibrated",
+    ]
     (alone,) = plot.calibration(one, metric="det_l", threshold=1.0).axes
     (pooled,) = plot.calibration(lanes, metric="det_l", threshold=1.0, names=NAMES).axes
     assert len(alone.lines) == 2  # the diagonal and the lanes
@@ -504,4 +509,4 @@ def test_the_legend_of_given_axes_is_below_their_label(methods: list[mg.Results]
         label, below = axes.xaxis.label.get_window_extent(), listed.get_window_extent()
         assert 0 <= below.y0 < below.y1 <= label.y0 + 1
         names = [text.get_text() for text in listed.get_texts()]
-    assert names[-2:] == NAMES  # what the line styles mean
+    assert names[-3:-1] == NAMES  # what the line styles mean

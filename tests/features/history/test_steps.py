@@ -81,6 +81,24 @@ def test_nights_of_one_model_have_no_noise_and_each_change_is_seen() -> None:
     assert changes_of([0.5] * 40) == ()
 
 
+def test_models_that_are_evaluated_for_a_week_have_the_noise_of_models(rng: np.random.Generator) -> None:
+    models = 0.5 + rng.normal(0, 0.01, 30)
+    assert changes_of(np.repeat(models, 7).tolist()) == ()
+    models[20:] += 0.08
+    (step,) = changes_of(np.repeat(models, 7).tolist())
+    assert (step.kind, step.night, step.last) == ("step", 140, 140)
+
+
+def test_one_bad_model_has_all_its_nights(rng: np.random.Generator) -> None:
+    models = 0.5 + rng.normal(0, 0.01, 30)
+    models[12] += 0.2
+    found = fit(np.repeat(models, 3).tolist())
+    assert found is not None
+    (change,) = found.changes
+    assert (change.kind, change.night, change.last) == ("night", 36, 38)
+    assert [(part.begin, part.end) for part in found.stretches] == [(0, 36), (36, 39), (39, 90)]
+
+
 def test_few_nights_have_no_fit() -> None:
     assert fit([0.5] * (FEWEST - 1)) is None
     assert fit([0.5] * FEWEST) is not None

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from tests.features.view.conftest import Open
 
+import mapgauge as mg
+from mapgauge.errors import InvalidInput
+from mapgauge.features.view.geometry import GeometryReading
 from mapgauge.features.view.server import Server
 
 BROWSER = """#!/bin/sh
@@ -52,3 +55,17 @@ def test_the_private_file_leads_to_the_page(show: Open, server: Server) -> None:
         page.wait_for_url(f"{server.address}**")
         page.wait_for_selector("#where")
     assert not path.exists()
+
+
+def test_nothing_is_said_of_reading_after_the_end() -> None:
+    """A thread that cannot be started any more is no reason why frames cannot be drawn."""
+
+    def read() -> mg.Results:
+        raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+
+    said: list[str] = []
+    reading = GeometryReading([read], tell=said.append)
+    reading.end()
+    with pytest.raises(InvalidInput, match="cannot schedule"):
+        reading.wait()
+    assert said == []

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mapgauge.features.confidence.operating import plain
+from mapgauge.results.curve_bands import mean_band
 from mapgauge.results.estimation import estimate
 from mapgauge.results.intervals import Estimate
 from mapgauge.results.standard_errors import Draws
@@ -29,6 +30,8 @@ class Reliability:
     resolution: float
     uncertainty: float
     remainder: float
+    low: Floats  # the ends of the interval of the mean target of each bin; NaN with fewer than five scenes or frames
+    high: Floats
 
     def to_dict(self) -> dict[str, Any]:
         """Return all values as plain Python values. Numbers of empty bins are None."""
@@ -77,6 +80,7 @@ def reliability_of(
     table[..., 1] = np.bincount(cell, confidence - target, units * bins).reshape(units, bins)
     drawn = np.einsum("su,ubc->sbc", weights, table)
     total = drawn[:, :, 0].sum(axis=1)
+    every = weights
     drawn = drawn[total > 0]
     weights = weights[total > 0]
     total = total[total > 0]
@@ -95,6 +99,7 @@ def reliability_of(
         float((number * (q - mean) ** 2).sum() / count),
         float(((target - mean) ** 2).mean()),
         float((inside_r**2 - 2 * inside_r * inside_q).mean()),
+        *mean_band(target, place, unit, every, bins=bins, level=level),
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -13,15 +14,27 @@ from numpy.typing import NDArray
 
 from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput
+from mapgauge.features.confidence.calibration import bin_of
 from mapgauge.features.confidence.confidence import ALL, Confidence, Target
 from mapgauge.features.confidence.confidence import confidence as measure
 from mapgauge.features.confidence.levels import Form, Levels
 from mapgauge.features.confidence.operating import CRITERIA
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import COLOURS, METRICS, colours_of, title_of
+from mapgauge.results.bootstrap import Drawn
+from mapgauge.results.curve_bands import CurveBand, mean_band
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
-from mapgauge.views.figures.hits import labels_of, panel_title, predictions_of, thresholds_of
+from mapgauge.views.figures.hits import (
+    band_entry,
+    band_note,
+    bands_of,
+    draw_band,
+    labels_of,
+    panel_title,
+    predictions_of,
+    thresholds_of,
+)
 from mapgauge.views.figures.style import (
     DISTINCT,
     HEIGHT,
@@ -129,8 +142,9 @@ def calibration(
 
     Predictions are put into bins of equal width by their confidence. A point shows the mean confidence of a bin and the
     share of its predictions that hit a true instance. The confidences of a calibrated method lie on the diagonal. The
-    area of a point is proportional to the number of its predictions. The figure shows the classes of a single method,
-    or all predictions of each of several methods.
+    area of a point is proportional to the number of its predictions. A band is a 95 % interval of the share in each
+    bin, from a bootstrap over scenes; fewer than five scenes have none. The figure shows the classes of a single
+    method, or all predictions of each of several methods.
 
     Args:
         results: From ``evaluate``; one for each method.
@@ -171,12 +185,20 @@ def calibration(
     else:
         width = look().page
     sheet = canvas(width, (HEIGHT + 0.3) * look().room, len(panels), ax=ax, share=True)
+    drawn = bands_of(methods)
+    first = next(iter(methods))  # lines are classes of a single method, or methods
     for axes, value in zip(sheet.axes, panels, strict=True):
         axes.plot([0, 1], [0, 1], color=PALE, linewidth=1.0, zorder=1)
         for (name, method, labels, colour), marker in zip(lines, cycle(MARKERS), strict=False):
             place = METRICS[metric].settings(method.protocol).index(value)
             confidence, hits = predictions_of(method, metric, labels, place=place)
             at, share, counts = _bins_of(confidence, hits, count)
+            draw_band(
+                axes,
+                at,
+                _band_of(method, metric, labels, place, bins=count, drawn=drawn.get(name) or drawn[first]),
+                colour,
+            )
             axes.plot(at, share, color=colour, linewidth=0.8, zorder=2)
             sizes = 60 * look().pen ** 2 * counts / max(counts.max(initial=0), 1)
             axes.scatter(
@@ -189,8 +211,20 @@ def calibration(
         Line2D([], [], color=colour, linewidth=0.8, marker=marker, markersize=3, label=name)
         for (name, _, _, colour), marker in zip(lines, cycle(MARKERS), strict=False)
     ]
-    sheet.legend([*handles, Line2D([], [], color=PALE, linewidth=1.0, label="calibrated"), *fewer])
+    sheet.legend([*handles, Line2D([], [], color=PALE, linewidth=1.0, label="calibrated"), band_note(drawn), *fewer])
     return sheet.finished(title)
+
+
+def _band_of(results: Results, metric: str, labels: Sequence[int], place: int, *, bins: int, drawn: Drawn) -> CurveBand:
+    """Return the band of the share of hits in the bins of confidence that are not empty."""
+    confidence, hits = predictions_of(results, metric, labels, place=place)
+    scores = results.scores
+    counted = np.logical_or.reduce([scores.counted(label, results.protocol) for label in labels])
+    unit = drawn.unit_of_frame[scores.frame[counted]]
+    bin_of_each = bin_of(confidence, bins)
+    band = mean_band(hits.astype(np.float64), bin_of_each, unit, drawn.weights, bins=bins)
+    filled = np.bincount(bin_of_each, minlength=bins) > 0
+    return CurveBand(band.low[filled], band.high[filled])
 
 
 def _bins_of(confidence: Floats, hits: NDArray[np.bool_], bins: int) -> tuple[Floats, Floats, Floats]:
@@ -227,6 +261,7 @@ def draw_reliability(panels: Mapping[Target, Axes], entries: Sequence[Entry]) ->
             at = bins.confidence[filled]
             share = bins.target[filled]
             number = bins.number[filled]
+            draw_band(axes, at, CurveBand(bins.low[filled], bins.high[filled]), entry.colour)
             axes.plot(at, share, color=entry.colour, linewidth=0.8, zorder=2)
             sizes = np.maximum(60 * look().pen ** 2 * number / number.max(), 4)
             axes.scatter(at, share, s=sizes, color=entry.colour, marker=entry.marker, linewidth=0, zorder=3)
@@ -295,12 +330,13 @@ def _names_of(methods: Sequence[Confidence], names: Sequence[str] | None) -> lis
     return called
 
 
-def _handles(entries: Sequence[Entry]) -> list[Line2D]:
-    """Return the entries of the legend, and which classes are drawn if some are not."""
-    handles = [_handle(entry) for entry in entries]
+def _handles(entries: Sequence[Entry]) -> list[Artist]:
+    """Return the entries of the legend, which classes are drawn if some are not, and what bands are."""
+    handles: list[Artist] = [_handle(entry) for entry in entries]
     classes = entries[0].found.classes
     if entries[0].class_name is not None and len(entries) < len(classes):
         handles.append(note(fewer_classes(len(entries), len(classes))))
+    handles.append(band_entry(entries[0].found.unit, entries[0].found.units))
     return handles
 
 

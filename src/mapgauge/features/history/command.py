@@ -109,7 +109,7 @@ class HistoryDocument(Document):
 
         change = event.change
         night = self.history.labels[change.night]
-        if change.kind == "slow":
+        if change.last > change.night:
             night += f" to {self.history.labels[change.last]}"
         noted = ", ".join(f"{key} {shortened(text, _LONGEST)}" for key, text in event.metadata.items())
         return [

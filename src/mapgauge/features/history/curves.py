@@ -92,5 +92,5 @@ def around(change: HistoryChange, changes: Sequence[HistoryChange], nights: int)
     later = [other.night for other in changes if other.night > change.night]
     begin = max(earlier, default=0)
     if change.kind == "night":
-        return slice(begin, change.night), slice(change.night, change.night + 1)
+        return slice(begin, change.night), slice(change.night, change.last + 1)
     return slice(begin, change.night), slice(change.night, min(later, default=nights))

@@ -8,6 +8,7 @@ const TOP = 16;
 const BOTTOM = 20;
 const TICKS = 4; // of the vertical axis, at most
 const DATE_WIDTH = 76; // pixels of a date
+const LABEL_WIDTH = 44; // pixels of the size of a change
 const MOST_DOTS = 120; // nights that have a dot; of more, only the line is drawn
 
 const meta = JSON.parse(document.getElementById("meta").textContent);
@@ -78,12 +79,15 @@ function chart(figure, curve, digits) {
   if (curve.values.length <= MOST_DOTS) {
     curve.values.forEach((value, night) => value !== null && shape("circle", { cx: x(night), cy: y(value), r: 2, class: "night" }, svg));
   }
+  let free = -Infinity; // where the next label may begin
   for (const change of curve.changes ?? []) {
     const kind = change.worse === null ? "" : change.worse ? "worse" : "better";
-    for (const night of change.kind === "slow" ? [change.night, change.last] : [change.night]) {
+    for (const night of change.last > change.night ? [change.night, change.last] : [change.night]) {
       shape("line", { x1: x(night), x2: x(night), y1: TOP, y2: HEIGHT - BOTTOM, class: `event ${kind}` }, svg);
     }
     const middle = (x(change.night) + x(change.last)) / 2;
+    if (middle < free) continue;
+    free = middle + LABEL_WIDTH;
     const anchor = middle > width * 0.7 ? "end" : "start";
     shape("text", { x: middle + (anchor === "end" ? -3 : 3), y: TOP - 4, class: kind, "text-anchor": anchor }, svg, `${change.size > 0 ? "+" : "−"}${said(Math.abs(change.size))}`);
   }

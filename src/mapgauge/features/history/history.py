@@ -15,7 +15,7 @@ from mapgauge.features.history.nights import Night, SkippedFile, changed_metadat
 from mapgauge.features.history.page import page
 from mapgauge.features.history.scenes import on_scenes
 from mapgauge.features.history.sentences import said
-from mapgauge.features.history.steps import HistoryChange, fit
+from mapgauge.features.history.steps import fit
 from mapgauge.io.files.writing import save
 from mapgauge.markup import block, element
 from mapgauge.metrics.metric import Metric, Role, ValueKey
@@ -183,13 +183,14 @@ def history(
     >>> import mapgauge as mg
     >>> import pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> predictions, truth = mg.demo.demo_world(10)
+    >>> predictions, truth = mg.demo.demo_world(5, predictions=10)
     >>> for day in range(1, 13):
-    ...     shown = predictions.with_confidence(0.5) if day > 8 else predictions
-    ...     mg.evaluate(shown, truth, metadata={"date": f"2026-11-{day:02}"}).save(folder / f"{day:02}.mg")
-    >>> {(event.class_name, event.change.night) for event in mg.history(folder).main_events if event.key == "pld"}
-    ... # doctest: +NORMALIZE_WHITESPACE
-    {('mean', 8), ('boundary', 8), ('divider', 8), ('ped_crossing', 8)}
+    ...     shown = predictions.with_confidence(0.3) if day > 8 else predictions
+    ...     results = mg.evaluate(shown, truth, metrics=["pld"], metadata={"date": f"2026-11-{day:02}"})
+    ...     results.save(folder / f"{day:02}.mg")
+    >>> (step,) = mg.history(folder).curve("mean", "pld").changes
+    >>> step.kind, step.night
+    ('step', 8)
     """
     groups, column = _groups_of(tags, by)
     nights, skipped, remarks = read_nights(files, protocol=protocol, progress=progress)
@@ -271,17 +272,7 @@ def _fitted(curve: HistoryCurve) -> HistoryCurve:
     found = fit([value for value in curve.values if value is not None])
     if found is None:
         return curve
-    changes = tuple(
-        HistoryChange(
-            change.kind,
-            present[change.night],
-            present[change.last],
-            before=change.before,
-            after=change.after,
-            error=change.error,
-        )
-        for change in found.changes
-    )
+    changes = tuple(replace(change, night=present[change.night], last=present[change.last]) for change in found.changes)
     stretches = tuple(
         replace(stretch, begin=present[stretch.begin], end=present[stretch.end - 1] + 1) for stretch in found.stretches
     )
@@ -291,13 +282,17 @@ def _fitted(curve: HistoryCurve) -> HistoryCurve:
 def _events(curve: HistoryCurve, nights: Sequence[Night], inputs: Sequence[InputChange]) -> Iterable[HistoryEvent]:
     lower = curve.lower_is_better
     for change in curve.changes:
-        first = change.night if change.kind != "slow" else change.night + 1
-        within = [other for other in inputs if first <= other.night <= change.last]
+        if change.kind == "slow":
+            within = [other for other in inputs if change.night < other.night <= change.last]
+        else:
+            within = [other for other in inputs if other.night == change.night]
         if change.kind == "slow":
             noted: dict[str, str] = {}  # other nights have other notes
         else:
             noted = changed_metadata(nights[change.night - 1], nights[change.night])
-        worse = None if lower is None else (change.size > 0) == lower
+        worse = None
+        if lower is not None:
+            worse = (change.size > 0) == lower
         yield HistoryEvent(curve.class_name, curve.key, change, worse, noted, inputs=tuple(within))
 
 

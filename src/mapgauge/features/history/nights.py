@@ -81,8 +81,10 @@ class Night:
     def sums_of_scenes(self, metric: str) -> Floats | None:
         """Return the sums of a metric, ``(scenes, classes, columns)``; None if they are not known or do not fit."""
         of_scenes = self.pooled.of_scenes
-        rows = METRICS[metric].rows if metric in METRICS else None
-        if of_scenes is None or not isinstance(rows, SumRows) or metric not in of_scenes.sums:
+        if of_scenes is None or metric not in METRICS or metric not in of_scenes.sums:
+            return None
+        rows = METRICS[metric].rows
+        if not isinstance(rows, SumRows):
             return None
         shape = (len(of_scenes.scenes), len(self.pooled.class_names), len(rows.columns))
         if len(of_scenes.sums[metric]) != 8 * int(np.prod(shape)):

@@ -128,7 +128,7 @@ def _is_listed(key: str) -> bool:
 def _change(history: "History", event: HistoryEvent, value: str) -> Html:
     change = event.change
     night = history.labels[change.night]
-    if change.kind == "slow":
+    if change.last > change.night:
         night += f" to {history.labels[change.last]}"
     name = _class_title(event.class_name)
     title = _title(history, event.key)

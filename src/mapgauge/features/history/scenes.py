@@ -127,7 +127,9 @@ def _metric_of(key: str, nights: Sequence[Night]) -> str | None:
         if metric is None or not isinstance(metric.rows, SumRows):
             continue
         if any(value.key == key for value in metric.values):
-            return name if all(name in night.pooled.metrics for night in nights) else None
+            if all(name in night.pooled.metrics for night in nights):
+                return name
+            return None
     return None
 
 

@@ -119,6 +119,8 @@ def _when(history: "History", change: HistoryChange) -> str:
     if change.kind == "slow":
         return f"between {label} and {history.labels[change.last]}, without a step"
     if change.kind == "night":
+        if change.last > change.night:
+            return f"from {label} to {history.labels[change.last]} only"
         return f"on {label} only"
     before, after = (moment_of(night.date) for night in history.nights[change.night - 1 : change.night + 1])
     if after - before > _GAP:
@@ -152,8 +154,19 @@ def _noted(history: "History", event: HistoryEvent) -> str:
         if after.metadata and after.metadata == before.metadata:
             return ", with the same metadata as the night before"
         return ""
-    more = f" and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else ""
-    return f", with {', '.join(items[:_MOST_NAMED])}{more}"
+    return f", with {_listed(items)}"
+
+
+def _listed(items: Sequence[str]) -> str:
+    """Return the first items in a line, and how many more there are.
+
+    >>> _listed(["a", "b"]), _listed(["a", "b", "c", "d", "e", "f"])
+    ('a, b', 'a, b, c, d and 2 more')
+    """
+    text = ", ".join(items[:_MOST_NAMED])
+    if len(items) > _MOST_NAMED:
+        text += f" and {len(items) - _MOST_NAMED} more"
+    return text
 
 
 def _mean(history: "History", leading: Sequence[HistoryEvent], classes: Sequence[HistoryEvent]) -> Iterator[str]:
@@ -171,8 +184,7 @@ def _other_metrics(history: "History", group: Sequence[HistoryEvent], first: str
         if event.key != first
     ]
     if items:
-        more = f", and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else ""
-        yield f"Also {', '.join(items[:_MOST_NAMED])}{more}."
+        yield f"Also {_listed(items)}."
 
 
 def _parts(history: "History", event: HistoryEvent) -> Iterator[str]:
@@ -234,18 +246,19 @@ def _scenes(history: "History", event: HistoryEvent) -> Iterator[str]:
 def _inputs(history: "History", event: HistoryEvent) -> Iterator[str]:
     """Yield what changed in the inputs, or that the truth is the same."""
     change = event.change
+    if change.kind == "slow":
+        nights = history.nights[change.night : change.last + 1]
+        when = "in this time"
+        before = "at the beginning"
+    else:
+        nights = history.nights[change.night - 1 : change.night + 1]
+        when = "in the same night"
+        before = "in the night before"
     if event.inputs:
-        items = [one.text for one in event.inputs]
-        more = f", and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else ""
-        when = "in the same night" if change.kind != "slow" else "in this time"
-        listed = ", ".join(items[:_MOST_NAMED])
-        yield f"The inputs changed {when} ({listed}{more}), so this need not be a change of the model."
-        return
-    first = change.night if change.kind == "slow" else change.night - 1
-    nights = history.nights[first : change.last + 1]
-    known = [same_truth(one, other) for one, other in pairwise(nights)]
-    if known and all(known):
-        yield f"The truth is the same as {'at the beginning' if change.kind == 'slow' else 'in the night before'}."
+        listed = _listed([one.text for one in event.inputs])
+        yield f"The inputs changed {when} ({listed}), so this need not be a change of the model."
+    elif all(same_truth(one, other) for one, other in pairwise(nights)):
+        yield f"The truth is the same as {before}."
 
 
 def _nothing_worse(history: "History") -> Statement:
@@ -311,11 +324,9 @@ def _since_the_night_before(history: "History") -> str:
 def _errors(history: "History") -> Iterator[Statement]:
     wrong = [label for night, label in zip(history.nights, history.labels, strict=True) if night.pooled.has_errors]
     if wrong:
-        more = f" and {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
-        listed = ", ".join(wrong[:_MOST_NAMED])
         yield Statement(
             "errors",
-            f"Do not trust the values of {counted(len(wrong), 'night')} ({listed}{more}): there are errors among the "
+            f"Do not trust the values of {counted(len(wrong), 'night')} ({_listed(wrong)}): there are errors among the "
             "findings.",
             {"nights": float(len(wrong))},
         )

@@ -15,7 +15,7 @@ of successive nights show it.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -46,7 +46,7 @@ class HistoryChange:
 
     kind: Kind
     night: int  # index of the first night with the new level, or of the first night of the slow change
-    last: int  # index of the last night of the slow change; otherwise equal to ``night``
+    last: int  # index of the last night of a slow change or of a deviation; equal to ``night`` for a step
     before: float  # level before the step, or at the first night of the slow change
     after: float  # level from the step on, or at the last night of the slow change
     error: float  # standard error of the change, from the noise from night to night
@@ -96,12 +96,12 @@ class FittedCurve:
     stretches: tuple[FittedLevel, ...]
     changes: tuple[HistoryChange, ...]
     noise: float  # standard deviation from night to night
+    points: int  # nights that differ from the night before, or all nights
 
     @property
     def detectable(self) -> float:
         """The smallest jump in the last night that would be found, if that night has no noise."""
-        nights = self.stretches[-1].end
-        return max(SMALLEST, self.noise * math.sqrt(cost_of(nights) * nights / (nights - 1)))
+        return max(SMALLEST, self.noise * math.sqrt(cost_of(self.points) * self.points / (self.points - 1)))
 
 
 def cost_of(nights: int) -> float:
@@ -134,6 +134,10 @@ def noise_of(values: Floats) -> float:
 def fit(values: Sequence[float]) -> FittedCurve | None:
     """Return the stretches and the changes of a curve; None with fewer than 10 nights.
 
+    One model on one map gives the same value, to the last bit, every night. Such nights count once: they say nothing of
+    the noise, which is that of different models. With fewer than 10 different values in a row, the noise of models is
+    not known; then all nights count, and each change is a step.
+
     >>> found = fit([0.5] * 20 + [0.6] * 10)
     >>> [(change.night, round(change.size, 3)) for change in found.changes]
     [(20, 0.1)]
@@ -142,10 +146,29 @@ def fit(values: Sequence[float]) -> FittedCurve | None:
     """
     if len(values) < FEWEST:
         return None
-    curve = np.asarray(values, np.float64)
+    nights = np.asarray(values, np.float64)
+    begins = np.flatnonzero(np.append(True, np.diff(nights) != 0))
+    if len(begins) < FEWEST:
+        begins = np.arange(len(nights))
+    curve = nights[begins]
     noise = noise_of(curve)
     stretches = _stretches(curve, noise)
-    return FittedCurve(tuple(stretches), tuple(_changes(stretches, noise)), noise)
+    changes = _changes(stretches, noise)
+    ends = [*begins[1:].tolist(), len(nights)]
+    return FittedCurve(
+        tuple(replace(part, begin=int(begins[part.begin]), end=ends[part.end - 1]) for part in stretches),
+        tuple(_with_nights(change, begins.tolist(), ends) for change in changes),
+        noise,
+        points=len(curve),
+    )
+
+
+def _with_nights(change: HistoryChange, begins: Sequence[int], ends: Sequence[int]) -> HistoryChange:
+    """Return a change of points as one of nights. A step has one night, its first."""
+    night = begins[change.night]
+    if change.kind == "step":
+        return replace(change, night=night, last=night)
+    return replace(change, night=night, last=ends[change.last] - 1)
 
 
 def _stretches(curve: Floats, noise: float) -> list[FittedLevel]:

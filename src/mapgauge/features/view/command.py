@@ -6,7 +6,7 @@ import webbrowser
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from mapgauge.cli import options as o
 from mapgauge.cli.command import command
@@ -14,6 +14,9 @@ from mapgauge.cli.methods import check_one_protocol, each_results, load_all, wit
 from mapgauge.cli.output import inform, say
 from mapgauge.cli.parsing import file_names, refuse
 from mapgauge.cli.slices import tags_of
+
+if TYPE_CHECKING:
+    from mapgauge.features.view.server import Server
 
 _PORT = "Port of this machine. Default: a free one."
 _NO_BROWSER = "Do not open a browser; print the address only."
@@ -72,6 +75,14 @@ def view(options: ViewOptions) -> None:
     inform(f"From another machine: ssh -L {server.port}:127.0.0.1:{server.port} {socket.gethostname()}")
     inform("End with Ctrl-C" + (", or by closing the last tab" if options.until_closed else ""))
     sys.stdout.flush()
+    try:
+        _serve(server, options)
+    finally:
+        explorer.reading.end()
+
+
+def _serve(server: "Server", options: ViewOptions) -> None:
+    """Open the page in the browser, unless that is not wanted, and answer until the end."""
     if options.no_browser:
         server.run(until_closed=options.until_closed)
         return

@@ -142,6 +142,10 @@ class GeometryReading:
         self._done = threading.Event()
         self._begun = threading.Lock()
 
+    def end(self) -> None:
+        """Say nothing more: the server ends. What is being read then fails, because no thread can be started."""
+        self._tell = lambda text: None
+
     def begin(self) -> None:
         """Begin to read. Nothing happens the second time."""
         if self._begun.acquire(blocking=False):

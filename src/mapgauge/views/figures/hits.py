@@ -5,8 +5,11 @@ from itertools import cycle
 from typing import Any
 
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
@@ -14,6 +17,9 @@ from mapgauge.markup import number
 from mapgauge.metrics.average_precision import curve, envelope
 from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import METRICS, colours_of, hit_metrics
+from mapgauge.results.bootstrap import Drawn
+from mapgauge.results.curve_bands import CurveBand, band_in_words, drawn_for_bands, precision_band
+from mapgauge.results.intervals import FEWEST
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
 from mapgauge.views.figures.style import (
@@ -47,6 +53,8 @@ from mapgauge.words import did_you_mean
 LINE = 0.13  # inches, of a line of a legend
 PANEL = 1.2  # inches, the height of a panel of one class
 ACROSS = 6  # classes that have panels
+SHADE = 0.15  # the opacity of a band
+POINTS = 80  # of a band
 
 
 @styled
@@ -64,9 +72,10 @@ def precision_recall(
 
     The curve is the one that ``average_precision`` computes. Predictions of equal confidence are one step. Precision at
     a recall is the highest precision at this or any higher recall. The area under a curve is its average precision,
-    unless the protocol uses 11-point interpolation. Two methods differ in line style, and the average precisions below
-    a panel are in the order of the methods in the legend. From three methods on, every class has panels of its own,
-    every method has a colour, and the average precision is written at the end of its curve.
+    unless the protocol uses 11-point interpolation. A band is a 95 % interval of the precision at each recall, from a
+    bootstrap over scenes. Fewer than five scenes have none. Two methods differ in line style, and the average
+    precisions below a panel are in the order of the methods in the legend. From three methods on, every class has
+    panels of its own, every method has a colour, and the average precision is written at the end of its curve.
 
     Of more than ten classes, the nine with the most true instances have a colour, and the others are grey. From three
     methods on, the six with the most true instances are drawn.
@@ -96,6 +105,8 @@ def precision_recall(
     height = (HEIGHT + LINE * (len(named) + bool(others))) * look().room
     sheet = canvas(width, height, len(panels), ax=ax, share=True)
     styles = _styles(methods)
+    drawn = bands_of(methods)
+    about_bands = band_note(drawn)
     for axes, value in zip(sheet.axes, panels, strict=True):
         areas: dict[str, list[str]] = {}
         for (name, method), line in zip(methods.items(), cycle(STYLES), strict=False):
@@ -108,7 +119,11 @@ def precision_recall(
                 areas.setdefault(class_name, []).append(number(area))
                 if label is None:
                     continue
-                x, y = _steps(method, metric, label, place=METRICS[metric].settings(method.protocol).index(value))
+                place = METRICS[metric].settings(method.protocol).index(value)
+                x, y = _steps(method, metric, label, place=place)
+                if class_name in colours:
+                    colour = colours[class_name]
+                    _draw_band(axes, method, metric, label, place=place, drawn=drawn[name], colour=colour)
                 look_of: dict[str, Any] = {"linestyle": line, "linewidth": 1.1, "drawstyle": "steps-pre"}
                 if class_name not in colours:
                     look_of |= {"linewidth": 0.5, "zorder": 1}
@@ -126,9 +141,9 @@ def precision_recall(
         if others:
             handles.append(Line2D([], [], color=PALE, linewidth=0.5, label=f"{others} other classes"))
         explained = not sheet.own and axes is sheet.axes[-1]  # given axes have no legend for all panels
-        list_below(axes, [[*handles, *(styles if explained else [])]])
-    if sheet.own and styles:
-        sheet.legend(styles, 3)
+        list_below(axes, [[*handles, *([*styles, about_bands] if explained else [])]])
+    if sheet.own:
+        sheet.legend([*styles, about_bands], 3)
     return sheet.finished(title)
 
 
@@ -146,6 +161,7 @@ def _by_class(
     classes = list(dict.fromkeys(class_name for of_method in labels.values() for class_name in of_method))
     named = most_frequent(classes, methods.values(), ACROSS)
     looks = method_looks(methods)
+    drawn = bands_of(methods)
     rows = len(thresholds)
     high = (PANEL if len(named) > 1 else HEIGHT - 0.6) * look().room
     height = rows * (high + 0.12 * look().room) + 0.75 * look().room
@@ -163,7 +179,10 @@ def _by_class(
             label = labels[name].get(class_name)
             if label is None:
                 continue
-            x, y = _steps(method, metric, label, place=METRICS[metric].settings(method.protocol).index(value))
+            place = METRICS[metric].settings(method.protocol).index(value)
+            x, y = _steps(method, metric, label, place=place)
+            colour = looks[name]["color"]
+            _draw_band(axes, method, metric, label, place=place, drawn=drawn[name], colour=colour)
             label_of = f"{word_of(class_name)}, {name}"
             axes.plot(x, y, **looks[name], linewidth=1.1, drawstyle="steps-pre", label=label_of)
             end = (float(x[-1]), float(y[-1])) if len(x) else (float("nan"), 0.0)
@@ -179,9 +198,10 @@ def _by_class(
             room = width / len(named) - 0.3 * look().room
             name_of = shortened(word_of(class_name), room, look().normal)
             axes.set_title(name_of, fontsize=look().normal, color=INK, pad=3)
-    handles = [Line2D([], [], **looks[name], linewidth=1.6, label=name) for name in methods]
+    handles: list[Artist] = [Line2D([], [], **looks[name], linewidth=1.6, label=name) for name in methods]
     if len(named) < len(classes):
         handles.append(note(fewer_classes(len(named), len(classes))))
+    handles.append(band_note(drawn))
     sheet.legend(handles, 5)
     return sheet.finished(title)
 
@@ -247,6 +267,59 @@ def predictions_of(
     scores = results.scores
     counted = np.logical_or.reduce([scores.counted(label, results.protocol) for label in labels])
     return scores.confidence[counted], ((scores.hits[metric][counted] >> place) & 1).astype(np.bool_)
+
+
+def bands_of(methods: Mapping[str, Results]) -> dict[str, Drawn]:
+    """Return the draws of scenes for the bands of each method."""
+    return {name: drawn_for_bands(method) for name, method in methods.items()}
+
+
+def band_note(drawn: Mapping[str, Drawn]) -> Artist:
+    """Return an entry of a legend that says what the bands of methods are, or why there are none."""
+    first = next(iter(drawn.values()))
+    return band_entry(first.kind, first.count)
+
+
+def band_entry(kind: str, count: int) -> Artist:
+    """Return an entry of a legend that says what bands are, from what was drawn and how many there are."""
+    text = band_in_words(kind, count)
+    if count < FEWEST:
+        return note(text)
+    return Patch(facecolor=INK, alpha=SHADE, linewidth=0, label=text)
+
+
+def draw_band(axes: Axes, x: Floats, band: CurveBand, colour: str, **others: Any) -> None:
+    """Draw a band behind a curve."""
+    axes.fill_between(x, band.low, band.high, color=colour, alpha=SHADE, linewidth=0, zorder=0.5, **others)
+
+
+def _band_of(
+    results: Results, metric: str, label: int, place: int, *, drawn: Drawn, steps: tuple[Floats, Floats]
+) -> CurveBand:
+    """Return the band at the recalls of a curve."""
+    scores = results.scores
+    counted = scores.counted(label, results.protocol)
+    hits = ((scores.hits[metric][counted] >> place) & 1).astype(np.bool_)
+    return precision_band(
+        scores.confidence[counted],
+        hits,
+        drawn.unit_of_frame[scores.frame[counted]],
+        scores.true[:, label].astype(np.float64),
+        drawn,
+        at=steps[0],
+        precision=steps[1],
+    )
+
+
+def _draw_band(axes: Axes, results: Results, metric: str, label: int, *, place: int, drawn: Drawn, colour: str) -> None:
+    """Draw the band of the curve of a class, at some of its points."""
+    x, y = _steps(results, metric, label, place=place)
+    if not len(x):
+        return
+    some = np.unique(np.linspace(0, len(x) - 1, min(POINTS, len(x))).round().astype(np.int64))
+    steps = (x[some], y[some])
+    band = _band_of(results, metric, label, place, drawn=drawn, steps=steps)
+    draw_band(axes, steps[0], band, colour)
 
 
 def _steps(results: Results, metric: str, label: int, place: int) -> tuple[Floats, Floats]:
