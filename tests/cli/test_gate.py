@@ -194,6 +194,7 @@ def test_the_json_has_every_check(call: Run, world: Path) -> None:
             "baseline": baseline[key],
             "decided": decided,
             "fails": fails,
+            "caveat": None,
         }
         for condition, key, decided, fails in (
             ("pld > +0.005", "pld/mean", None, True),  # two scenes are too few to tell
@@ -223,3 +224,36 @@ def test_the_pipeline_of_the_page_runs(call: Run, world: Path, tmp_path: Path) -
     for predictions, status in (("good.json", 0), ("poor.json", 3)):
         shutil.copy(world / predictions, tmp_path / "predictions.json")
         assert [call(*shlex.split(command), cwd=tmp_path).returncode for command in commands] == [0, status]
+
+
+def test_json_says_why_a_pass_excludes_nothing(call: Run, tmp_path: Path) -> None:
+    _, truth = mg.demo.demo_world(20)
+    for name, quality in (("one.mg", "good"), ("other.mg", "poor")):
+        shown = mg.demo.demo_world(20, quality=quality)[0]  # type: ignore[arg-type]
+        mg.evaluate(shown, truth).save(tmp_path / name)
+    files = [str(tmp_path / name) for name in ("one.mg", "other.mg")]
+    conditions = ("pld > +0.5", "pld > +0.5 and decided", "pld > 0.99")
+    options = [part for condition in conditions for part in ("--fail-if", condition)]
+    done = call("compare", *files, "--json", *options)
+    assert done.returncode == 0
+    assert [row["caveat"] for row in json.loads(done.stdout)["gate"]] == [
+        "there are too few scenes to tell",
+        "there are too few scenes to decide",
+        None,  # a value is compared with a number, not with other scenes
+    ]
+
+
+def test_what_was_noted_about_methods_has_columns(call: Run, tmp_path: Path) -> None:
+    predictions, truth = mg.demo.demo_world(20)
+    mg.evaluate(predictions, truth, metadata={"commit": "4f2a", "epoch": 12}).save(tmp_path / "one.mg")
+    mg.evaluate(predictions.with_confidence(0.5), truth).save(tmp_path / "other.mg")
+    files = [str(tmp_path / name) for name in ("one.mg", "other.mg")]
+    header, one, other = call("compare", *files, "-q").stdout.splitlines()[1:4]
+    assert header.split()[-2:] == ["commit", "epoch"]
+    assert one.split()[-2:] == ["4f2a", "12"]
+    assert other.split()[-2:] == ["-", "-"]
+    document = json.loads(call("compare", *files, "--json").stdout)
+    assert document["metadata"] == {"one": {"commit": "4f2a", "epoch": "12"}, "other": {}}
+    lines = call("compare", *files, "--csv").stdout.splitlines()
+    assert ",metadata:commit,metadata:epoch," in lines[0]
+    assert lines[1].endswith(",4f2a,12,,,,")

@@ -206,7 +206,16 @@ def _compare_all(
     answered = None
     if has_answer:
         answered = tell(methods, names, workers=None, comparison=whole)
-    emit(options, Compared(comparison, shown, ByCause(differences, causes.lengths), verdicts, plans, answered))
+    document = Compared(
+        comparison=comparison,
+        classes=shown,
+        causes=ByCause(differences, causes.lengths),
+        verdicts=verdicts,
+        plans=plans,
+        answer=answered,
+        noted=[method.metadata for method in methods],
+    )
+    emit(options, document)
     if options.form in ("csv", "latex"):
         for note in comparison.notes:
             warn(note)

@@ -31,6 +31,12 @@ class Compared(Document):
     verdicts: "Sequence[Verdict]" = ()
     plans: PlanView | None = None  # power, margins, ranks and seeds
     answer: "Answer | None" = None  # who is better, in sentences
+    noted: Sequence[Mapping[str, str]] = ()  # what --metadata noted about each method
+
+    @property
+    def _noted_keys(self) -> list[str]:
+        """What was noted about some method."""
+        return list(dict.fromkeys(key for of_method in self.noted for key in of_method))
 
     def text(self) -> Iterator[Piece]:
         """Return the answer, values and differences of each class, causes, plans, and notes."""
@@ -66,6 +72,10 @@ class Compared(Document):
             for name, estimates in zip(comparison.names, comparison.estimates, strict=True)
         ]
         header = ["name", *(heading(key, comparison.protocol) for key in keys)]
+        # Notes come last: they may be long.
+        for row, of_method in zip(rows, self.noted, strict=False):
+            row += [printable(of_method.get(key, "-")) for key in self._noted_keys]
+        header += [printable(key) for key in self._noted_keys]
         return Table(_title(comparison, [class_name]), header, rows)
 
     def _differences(self, first: str, second: str, class_name: str) -> Table:
@@ -91,13 +101,23 @@ class Compared(Document):
             document["lengths"] = self.causes.to_dict()
         if self.verdicts:
             document["gate"] = [verdict.to_dict() for verdict in self.verdicts]
+        if self._noted_keys:
+            noted = zip(self.comparison.names, self.noted, strict=True)
+            document["metadata"] = {name: dict(of_method) for name, of_method in noted}
         if self.plans is not None:
             document |= self.plans.to_dict()
         return document
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each value and difference."""
-        return rows_of(self.comparison, self.causes.differences)
+        """Return a row for each value and difference. Rows of values have what was noted about the method."""
+        rows = rows_of(self.comparison, self.causes.differences)
+        if not self._noted_keys:
+            return rows
+        noted = dict(zip(self.comparison.names, self.noted, strict=True))
+        for row in rows:
+            of_method = {} if row["minus"] else noted[row["name"]]
+            row.update({f"metadata:{key}": of_method.get(key) for key in self._noted_keys})
+        return rows
 
     def latex(self) -> str:
         """Return one table of all methods."""

@@ -90,6 +90,17 @@ class Verdict:
             return ""
         return f"its interval {bracket(self.difference.low, self.difference.high, '+.4f')} reaches beyond the limit"
 
+    @property
+    def caveat(self) -> str:
+        """Why a pass does not exclude what the condition is about; "" if it does, or if the condition fails."""
+        if self.fails:
+            return ""
+        if self.undecided:
+            return "there are too few scenes to decide"
+        if self.passes_undecided:
+            return "the difference cannot be decided"
+        return self.passes_untold
+
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain values for JSON."""
         document = {
@@ -100,6 +111,7 @@ class Verdict:
             "baseline": self.baseline,
             "decided": None if self.difference is None else self.difference.decided,
             "fails": self.fails,
+            "caveat": self.caveat or None,
         }
         if self.shown is not None:
             document["verdict"] = self.shown
