@@ -4,8 +4,8 @@ A weakness that methods share is no error of the truth. So each rule asks what i
 are found at this distance, how far they seem to be shifted there, and by how much a method shifts all lines.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def evidence_of(lines: ThinnedLines, observed: Sequence[Observed], *, has_ego: b
     is_usual = lines.length > 0
     least = USUAL if has_poses else USUAL_ONCE
     for of_method in found:
-        is_usual &= _of_rings(lines.label, ring, of_method.astype(np.float64), np.mean) >= least
+        is_usual &= _usual_share(lines, ring, of_method) >= least
     shift = np.stack([_without_bias(lines, one.shift) for one in observed])
     size = np.sqrt(np.square(shift).sum(axis=2))
     usual = np.full(len(lines.label), np.nan)
@@ -94,16 +94,16 @@ def _without_bias(lines: ThinnedLines, shift: Floats) -> Floats:
     return left
 
 
-def _of_rings(label: Indices, ring: Indices, values: Floats, what: Callable[[Floats], Any]) -> Floats:
-    """Return a statistic over the lines of each ring, for each line: over those of the class if there are few."""
-    result = np.zeros(len(values))
+def _usual_share(lines: ThinnedLines, ring: Indices, found: Flags) -> Floats:
+    """Return for each line which share of the lines of its ring is found: of those of its class if the ring has few."""
+    share = np.zeros(len(found))
     for number in np.unique(ring).tolist():
         rows = np.flatnonzero(ring == number)
         among = rows
         if len(rows) < FEW:
-            among = np.flatnonzero(label == label[rows[0]])
-        result[rows] = what(values[among])
-    return result
+            among = np.flatnonzero(lines.label == lines.label[rows[0]])
+        share[rows] = found[among].mean()
+    return share
 
 
 def lone_lines(predictions: Sequence[MapFrames], observed: Sequence[Observed]) -> LoneLines:
