@@ -14,7 +14,14 @@ COMMANDS = (
     "report good.mg -o page.html",
     "show good.mg -o frame.svg",
 )
-QUICK = ("tests/metrics/test_pld_values.py", "tests/results/test_intervals.py", "tests/checks/test_tracks.py")
+QUICK = (
+    "tests/metrics/test_pld_values.py",
+    "tests/results/test_intervals.py",
+    "tests/checks/test_tracks.py",
+    "tests/checks/test_classes.py",
+    "src/mapgauge/answers",
+    "src/mapgauge/protocols",
+)
 
 
 def copied(kept: set[str], folder: Path) -> Path:
