@@ -140,7 +140,7 @@ def run_tests(copy: Path, paths: Sequence[str]) -> "subprocess.CompletedProcess[
 def outcome_of_tests(copy: Path, paths: Sequence[str]) -> tuple[bool, str]:
     """Run tests of a copy. Returns whether they pass, and how many there are or what fails."""
     done = run_tests(copy, paths)
-    lines = done.stdout.strip().splitlines() or [done.stderr.strip()[-SHOWN:]]
+    lines = [*done.stderr.strip()[-SHOWN:].splitlines(), *done.stdout.strip().splitlines()]
     if done.returncode == 0:
         return True, lines[-1]
     failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
