@@ -14,7 +14,14 @@ COMMANDS = (
     "report good.mg -o page.html",
     "show good.mg -o frame.svg",
 )
-QUICK = ("tests/metrics/test_pld_values.py", "tests/results/test_intervals.py", "tests/checks/test_tracks.py")
+QUICK = (
+    "tests/metrics/test_pld_values.py",
+    "tests/results/test_intervals.py",
+    "tests/checks/test_tracks.py",
+    "tests/checks/test_classes.py",
+    "src/mapgauge/answers",
+    "src/mapgauge/protocols",
+)
 
 
 def copied(kept: set[str], folder: Path) -> Path:
@@ -39,9 +46,15 @@ def test_a_feature_alone_passes_its_tests(tmp_path: Path) -> None:
 
 
 def test_deleting_a_needed_feature_is_noticed(tmp_path: Path) -> None:
-    """Tests of global maps import networks, which they need."""
+    """Global maps import tracks, which they need."""
     passed, outcome = without_features.outcome_of_tests(
-        copied({"global_map"}, tmp_path), ["tests/features/global_map/test_growth.py"]
+        copied({"global_map"}, tmp_path), ["tests/features/global_map/test_rules.py"]
     )
     assert not passed
-    assert "network" in outcome or "error" in outcome
+    assert "test_rules_of_tracks_make_the_tracks_that_frames_lack" in outcome
+
+
+def test_a_file_of_tests_that_is_not_there_is_named(tmp_path: Path) -> None:
+    passed, outcome = without_features.outcome_of_tests(copied(set(), tmp_path), ["tests/test_nothing.py"])
+    assert not passed
+    assert "file or directory not found: tests/test_nothing.py" in outcome

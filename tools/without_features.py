@@ -6,6 +6,8 @@ It tries three laws, for all features or for those that are named:
 - the tests of a feature pass if it is alone with the features that it needs;
 - without any feature, the commands of the core work and its tests pass. ``--core`` tries only this one.
 
+The examples in docstrings are tests too.
+
 It prints a line for each case, and its exit code is 1 if something failed. ``--commands`` and ``--tests`` leave the
 other kind out. ``make test`` has a short form, ``tests/test_without_features.py``.
 """
@@ -138,7 +140,7 @@ def run_tests(copy: Path, paths: Sequence[str]) -> "subprocess.CompletedProcess[
 def outcome_of_tests(copy: Path, paths: Sequence[str]) -> tuple[bool, str]:
     """Run tests of a copy. Returns whether they pass, and how many there are or what fails."""
     done = run_tests(copy, paths)
-    lines = done.stdout.strip().splitlines() or [done.stderr.strip()[-SHOWN:]]
+    lines = [*done.stderr.strip()[-SHOWN:].splitlines(), *done.stdout.strip().splitlines()]
     if done.returncode == 0:
         return True, lines[-1]
     failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
@@ -196,9 +198,11 @@ def main() -> None:
                 cases.append(set(features()))
             worked += [try_commands(case, folder) for case in cases]
         if not options.commands:
-            worked += [try_tests(needed_by(name), [f"tests/features/{name}"], folder) for name in names]
+            for name in names:
+                paths = [f"tests/features/{name}", f"src/mapgauge/features/{name}"]
+                worked.append(try_tests(needed_by(name), paths, folder))
             if with_core:
-                worked.append(try_tests(set(), ["tests"], folder))
+                worked.append(try_tests(set(), ["tests", "src"], folder))
     sys.exit(0 if all(worked) else 1)
 
 

@@ -4,6 +4,7 @@ from tests.checks.world import CLASSES, codes, none, one
 
 import mapgauge as mg
 from mapgauge.checks import check
+from mapgauge.protocols import PROTOCOLS
 
 
 @pytest.mark.parametrize(
@@ -79,6 +80,21 @@ def test_a_class_of_a_protocol_that_neither_side_has_is_a_note(predictions: mg.M
 
 def test_without_any_class_of_the_protocol_nothing_is_compared(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     assert one("classes-unknown", predictions, truth, classes=["stop_line"]).level == "error"
+
+
+def test_for_lanes_the_remedy_names_the_known_protocols_that_compare_them() -> None:
+    """They belong to features, and a feature may have been deleted."""
+    lanes = mg.MapFrames.of({"a": {"centerline": [[[0, 0], [9, 0]]]}})
+    finding = one("classes-unknown", lanes.with_confidence(1), lanes, classes=["divider"])
+    of_lanes = [
+        name
+        for name, protocol in PROTOCOLS.items()
+        if protocol.classes is not None and "centerline" in protocol.classes and "left_laneline" not in protocol.classes
+    ]
+    expected = "Choose among these with classes="
+    if of_lanes:
+        expected = f"For lanes, choose one of the protocols {', '.join(of_lanes)}"
+    assert str(finding).endswith(expected)
 
 
 def test_no_class_in_common_is_an_error(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:

@@ -88,8 +88,7 @@ def answer(
     >>> print(mg.answer(mg.evaluate(truth.with_confidence(0.9), truth, settings)))
     Finds 100 % of the map (72 of 72 m), 0.00 m beside it (median).
     Of the predicted length, weighted by confidence, 0 % has no true line of its class within 1.5 m, and 0 % repeats what is found already.
-    Largest cause of its PLD of 0.100: confidence (100 %).
-    Dropping predictions below 0.90 and counting the others as certain would give a mean PLD of 0.000 (-0.100).
+    Largest cause of its PLD of 0.100: confidence (100 %)...
     """  # noqa: E501
     if isinstance(results, Results):
         methods = [results]

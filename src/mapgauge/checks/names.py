@@ -11,6 +11,7 @@ from mapgauge.frames.batches import ORDERS
 from mapgauge.frames.findings import Finding, Level, findings_about, missing_frames, unknown_frames
 from mapgauge.frames.lane_classes import LANE, LANE_LINES
 from mapgauge.frames.synonyms import SYNONYMS
+from mapgauge.protocols import PROTOCOLS
 from mapgauge.words import counted
 
 # Patterns of the tokens of data sets.
@@ -172,6 +173,19 @@ def _spelling(class_name: str) -> str:
     return plain.removesuffix("s")
 
 
+def _protocols_of_lanes(*, with_sides: bool) -> list[str]:
+    """Return the names of the protocols that compare lanes: those with the lines on both sides of a lane, or without.
+
+    All of them belong to features, so there may be none.
+    """
+    compared = {name: protocol.classes for name, protocol in PROTOCOLS.items()}
+    return [
+        name
+        for name, classes in compared.items()
+        if classes is not None and LANE in classes and (LANE_LINES[0] in classes) == with_sides
+    ]
+
+
 def names(context: Context) -> Iterator[Finding]:
     """Find classes that only one side has, and propose names."""
     x, y = context.offered
@@ -185,14 +199,13 @@ def names(context: Context) -> Iterator[Finding]:
         text = f"neither side has the class {', '.join(nowhere)}; available: {', '.join(known) or 'none'}"
         remedy = Remedy("Choose among these with classes=", "Choose among these with --classes")
         if LANE in known and LANE not in asked:
-            if LANE_LINES[0] in known:
-                name = "openlanev2-v2.1"
-            else:
-                name = "openlanev2-v1.1"
-            remedy = Remedy(
-                f'For lanes, choose the protocol "{name}", or "graph" for graph scores',
-                f"For lanes: --protocol {name}, or graph for graph scores",
-            )
+            of_lanes = _protocols_of_lanes(with_sides=LANE_LINES[0] in known)
+            if of_lanes:
+                listed = ", ".join(of_lanes)
+                remedy = Remedy(
+                    f"For lanes, choose one of the protocols {listed}",
+                    f"For lanes, pass --protocol with one of {listed}",
+                )
         level: Level = "note"
         if context.named:
             level = "warning"

@@ -60,7 +60,7 @@ class MetricSettings(Mapping[str, Any]):
         if not isinstance(given, Mapping):
             raise InvalidInput(
                 f"settings must be a mapping by metric, got {given!r}",
-                remedy='Write settings={"track_pld": {"switch_cost": 0.5}}',
+                remedy='Write settings={"ap_chamfer": {"thresholds": [0.5, 1.0]}}',
             )
         rows = {name: settings_of(name, values) for name, values in given.items()}
         self._rows = {name: rows[name] for name in METRICS.in_order(rows)}
@@ -260,9 +260,9 @@ class Protocol:
         that it names and keeps the others. Settings of further metrics are added; None removes all settings of one.
 
         >>> from mapgauge.protocols import PROTOCOLS
-        >>> changed = PROTOCOLS["paper-60x30"].replace(settings={"track_pld": {"switch_cost": 0.5}, "ap_frechet": None})
+        >>> changed = PROTOCOLS["paper-60x30"].replace(settings={"ap_sospa": {"thresholds": [0.5]}, "ap_frechet": None})
         >>> list(changed.settings)
-        ['track_pld', 'ap_chamfer']
+        ['ap_chamfer', 'ap_sospa']
         """
         for name in changes:
             if name not in fields_of(self):

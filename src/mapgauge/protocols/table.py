@@ -25,8 +25,8 @@ def protocol(base: str | Protocol | None = None, /, **fields: Any) -> Protocol:
     >>> import mapgauge as mg
     >>> mg.protocol("paper-60x30", spacing=0.25, cutoffs=[0.5, 1.0, 1.5]).cutoffs
     (1.5, 0.5, 1.0)
-    >>> mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}}).settings["track_pld"]
-    TrackPldSettings(switch_cost=0.5)
+    >>> mg.protocol("paper-60x30", settings={"ap_frechet": {"thresholds": [2.0]}}).settings["ap_frechet"].thresholds
+    (2.0,)
     """
     if base is None:
         base = fields.pop("name", None)
@@ -66,8 +66,8 @@ def with_settings(protocol: Protocol, texts: Iterable[str]) -> Protocol:
     separate several values. Settings of a further metric are added with recommended values.
 
     >>> import mapgauge as mg
-    >>> full_name(with_settings(mg.protocol("paper-60x30"), ["track_pld.switch_cost=0.25", "spacing=0.25"]))
-    'paper-60x30, spacing 0.25 m, switch cost 0.25'
+    >>> full_name(with_settings(mg.protocol("paper-60x30"), ["ap_chamfer.strict=yes", "spacing=0.25"]))
+    'paper-60x30, spacing 0.25 m, strict of Chamfer-AP'
     """
     changed: dict[str, Any] = {}
     settings: dict[str, dict[str, Any]] = {}
@@ -77,7 +77,7 @@ def with_settings(protocol: Protocol, texts: Iterable[str]) -> Protocol:
         if not equals or not name:
             raise InvalidInput(
                 f"{text!r} is no setting, expected NAME=VALUE",
-                remedy=Remedy('Write "track_pld.switch_cost=0.5"', "Write --set track_pld.switch_cost=0.5"),
+                remedy=Remedy('Write "ap_chamfer.strict=yes"', "Write --set ap_chamfer.strict=yes"),
             )
         metric, dot, key = name.partition(".")
         if not dot:

@@ -59,8 +59,8 @@ def first_screen(results: Results | Sequence[Results], *, names: Sequence[str] |
     >>> import mapgauge as mg
     >>> from mapgauge.demo import demo_world
     >>> screen = first_screen(mg.evaluate(*demo_world(2)))
-    >>> print(screen)  # doctest: +ELLIPSIS
-    method ... finds ... of the map...
+    >>> print(screen)
+    Finds ... of the map...
     >>> "sandbox" in screen._repr_html_()
     True
     """

@@ -68,5 +68,7 @@ def test_advice_for_files_without_links(call: Run, files: Path, tmp_path: Path) 
     )
     done = call("evaluate", files / "good.pkl", files / "truth.pkl")
     told = " ".join(done.stdout.split())
-    assert "available: centerline. For lanes: --protocol openlanev2-v1.1, or graph for graph scores" in told
+    assert "available: centerline. For lanes, pass --protocol with one of" in told
+    assert "openlanev2-v1.1" in told
+    assert V21 not in told  # which needs the lines beside a lane
     assert "has instances of the compared classes, so there is nothing to compare with" in told
