@@ -12,6 +12,8 @@ _NEEDS = {
     "src/mapgauge/training/torch/fast_l1.py": ("torch", "triton"),
     "src/mapgauge/features/rerun/recording.py": ("rerun",),
     "src/mapgauge/mmengine.py": ("torch", "mmengine"),
+    "tests/fuzz/forks.py": ("resource",),  # which Windows does not have
+    "tests/fuzz/soak.py": ("resource",),
 }
 collect_ignore = [path for path, names in _NEEDS.items() if not all(map(find_spec, names))]
 

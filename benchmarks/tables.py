@@ -2,7 +2,6 @@
 
 import os
 import platform
-import resource
 import time
 from collections.abc import Callable
 from datetime import date
@@ -70,4 +69,6 @@ def peak_memory() -> float:
     if status.exists():
         line = next(line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM"))
         return float(line.split()[1]) / 1024
+    import resource  # Windows has no such module
+
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

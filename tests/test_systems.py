@@ -5,12 +5,15 @@ Nobody has run mapgauge on these systems (``docs/stability.md``). Other tests of
 ``tests/io/test_hostile_maps.py``, the encoding of text in ``tests/test_encoding.py``.
 """
 
+import ast
 import errno
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,8 @@ from mapgauge.evaluation import engines
 from mapgauge.io import gdal_process
 from mapgauge.io.files import writing
 from mapgauge.kernels import _folder
+
+ROOT = Path(__file__).parents[1]
 
 
 class Terminal(io.StringIO):
@@ -211,3 +216,39 @@ def test_processors_are_counted_where_a_process_cannot_be_bound_to_some(monkeypa
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     assert compiling.compilers() == 3
+
+
+POSIX_MODULES = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
+EVERYWHERE = {"SIGINT", "SIGTERM", "SIG_DFL", "SIG_IGN", "Signals"}  # of the module ``signal``
+FOLDERS = ("src", "tests", "benchmarks")
+
+
+def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
+    """What runs when a module is imported: decorators and defaults of functions, but not their bodies."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            for part in (*child.decorator_list, child.args):
+                yield from ast.walk(part)
+        elif not isinstance(child, ast.Lambda | ast.If):  # a branch asks for the system
+            yield child
+            yield from outside_functions(child)
+
+
+def test_tests_and_what_they_import_can_be_imported_on_windows() -> None:
+    """One module that cannot would stop all tests there."""
+    ignored = re.findall(r'"(tests/.+)": \("resource",\)', (ROOT / "conftest.py").read_text(encoding="utf-8"))
+    found = []
+    for path in sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        is_program = path.name.startswith("bench_") or path.name == "jobs.py"
+        name = path.relative_to(ROOT).as_posix()
+        if name in ignored or is_program or 'importorskip("resource"' in text:
+            continue
+        for node in outside_functions(ast.parse(text)):
+            names: set[str] = set()
+            if isinstance(node, ast.Import):
+                names = {alias.name for alias in node.names} & POSIX_MODULES
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "signal":
+                names = {node.attr} - EVERYWHERE
+            found += [f"{name}: {used}" for used in names if used.startswith("SIG") or used in POSIX_MODULES]
+    assert found == []
