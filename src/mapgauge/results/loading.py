@@ -85,7 +85,7 @@ def read_sides(rows: FolderRows, hashes: Sequence[str]) -> Sides:
         if hashes[k]:
             changed = not has_content(frames, hashes[k])
         else:
-            changed = side.files_changed(about.stamps[k])
+            changed = bool(side.files_changed(about.stamps[k]))
         if changed:
             raise InvalidInput(f"{path}: changed since the evaluation")
         both.append(frames)
