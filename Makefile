@@ -9,7 +9,7 @@ MAPGAUGE_FUZZ_COMMANDS ?= 5000
 MAPGAUGE_FUZZ_MOVES ?= 300000
 MAPGAUGE_SOAK_SECONDS ?= 3600
 
-.PHONY: demo test test-bare test-oldest pytest docs lint types public-types fuzz soak coverage mutants bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-history bench-slices bench-splits bench-global bench-causes bench-report bench-view bench-cold bench-public bench-against clean
+.PHONY: demo test test-bare test-oldest pytest docs lint types public-types fuzz soak coverage mutants bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-history bench-slices bench-splits bench-global bench-causes bench-report bench-view bench-cold bench-public bench-all bench-against clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
@@ -144,6 +144,9 @@ bench-global: .venv-bench/installed
 
 bench-network: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_network_pld
+
+# All tables of docs/benchmarks.md, one after the other: make bench-all > bench.txt
+bench-all: bench bench-command bench-cold bench-report bench-io bench-view bench-evaluate bench-public bench-confidence bench-history bench-causes bench-splits bench-global bench-cluster bench-lanes bench-truth bench-network
 
 # Compares this tree with an earlier commit, job by job: make bench-against BEFORE=COMMIT
 bench-against: .venv-bench/installed

@@ -1,8 +1,8 @@
 """Plants one kind of error at a time in exact predictions, and prints which causes the added costs have.
 
-Run it with ``python -m benchmarks.planted_errors [FRAMES]``. It prints a table in GitHub markdown, which is in
-``docs/explanation/causes.md``. The base is the truth of the demo world with a noise of 0.1 m and confidences from 0.6
-to 0.95. A share of all instances then gets an error.
+Run it with ``python -m benchmarks.planted_errors [FRAMES]``. It prints a table in GitHub markdown, which
+``docs/explanation/causes.md`` sums up. The base is the truth of the demo world with a noise of 0.1 m and confidences
+from 0.6 to 0.95. A share of all instances then gets an error.
 """
 
 import sys

@@ -5,6 +5,7 @@ Nobody has run mapgauge on these systems (``docs/stability.md``). Other tests of
 ``tests/io/test_hostile_maps.py``, the encoding of text in ``tests/test_encoding.py``.
 """
 
+import errno
 import io
 import os
 import signal
@@ -105,6 +106,23 @@ def test_names_of_methods_become_names_of_files_that_windows_allows(monkeypatch:
     assert targets._stems(["a/b", "c:d?"]) == ["a-b", "c-d-"]
     with pytest.raises(typer.BadParameter):
         targets._stems(["c:d", "c?d"])
+
+
+@pytest.mark.parametrize("name", ["nul", "CON", "Com1", "aux.v2"])
+def test_no_file_gets_the_name_of_a_device_of_windows(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    assert targets._stems([name, "console"]) == [name, "console"]
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert targets._stems([name, "console"]) == [f"{name}-", "console"]
+
+
+@pytest.mark.parametrize(("system", "said"), [("win32", ""), ("linux", "mapgauge: Invalid argument\n")])
+def test_nothing_is_said_if_the_reader_of_a_pipe_ends_on_windows(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], system: str, said: str
+) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(cli, "_drop_output", lambda: None)
+    cli.fail_with(OSError(errno.EINVAL, "Invalid argument"))
+    assert capsys.readouterr().err == said
 
 
 @pytest.mark.parametrize("system", ["win32", "darwin"])

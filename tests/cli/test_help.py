@@ -7,7 +7,7 @@ import typer.main
 from tests.cli.conftest import Run
 from tests.cli.test_options import commands
 
-from mapgauge.cli.app import DAILY, SCREEN, SELDOM, app, first_sentence
+from mapgauge.cli.app import DAILY, SCREEN, SELDOM, app, commands_of, first_sentence
 from mapgauge.cli.helps import HELP_ALL
 
 NAMES = [name for name, command in commands() if not hasattr(command, "commands")]
@@ -28,6 +28,15 @@ def test_a_help_fits_a_screen_of_100_columns(call: Run, monkeypatch: pytest.Monk
     lines = call(*name.split(), "--help").stdout.splitlines()
     assert len(lines) <= SCREEN
     assert max(map(len, lines)) <= 100
+
+
+def test_the_help_of_all_commands_fits_a_screen(call: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    brief = call("--help").stdout
+    assert len(brief.splitlines()) <= len(commands_of(plug_ins=False)) + 15
+    assert max(map(len, brief.splitlines())) <= 100
+    assert "--install-completion" not in brief
+    assert "--install-completion" in call(HELP_ALL).stdout
 
 
 def test_a_short_help_leads_to_the_whole(call: Run) -> None:

@@ -287,7 +287,7 @@ def fail_with(error: MapgaugeError | MemoryError | OSError) -> None:
         fail(error.for_shell())
     elif isinstance(error, MemoryError):
         fail("out of memory. Use fewer workers, or convert the files to Parquet, which is read in chunks")
-    elif isinstance(error, BrokenPipeError):
+    elif isinstance(error, BrokenPipeError) or _is_broken_pipe_of_windows(error):
         _drop_output()  # the reader of a pipe, such as `head`, has ended: there is nothing to say
     elif error.filename is None and error.errno in _WRITING:
         _drop_output()
@@ -298,6 +298,11 @@ def fail_with(error: MapgaugeError | MemoryError | OSError) -> None:
         fail(f"{os.fsdecode(error.filename)}: {error.strerror}")
     else:
         fail(f"{error.strerror or error}")
+
+
+def _is_broken_pipe_of_windows(error: OSError) -> bool:
+    """Whether Windows says that the reader of a pipe has ended: as an invalid argument of no file."""
+    return sys.platform == "win32" and error.errno == errno.EINVAL and error.filename is None
 
 
 def _folder_is_gone() -> bool:

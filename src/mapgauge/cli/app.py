@@ -133,6 +133,7 @@ _WIDEST = 100  # columns of a help, also in a wider terminal
 _SHORT = 200  # characters of the sentence about a command; longer ones would be cut
 
 
+_ONCE = ("install_completion", "show_completion")  # options that are used once, if at all
 DAILY = ("evaluate", "compare", "report", "show", "why")  # what `mapgauge` alone lists
 
 
@@ -145,6 +146,8 @@ class _Commands(CommandGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Print a few lines if nothing is asked for."""
+        if HELP_ALL in args[:1]:
+            ctx.meta[HELP_ALL] = True
         if not args and not ctx.resilient_parsing:
             typer.echo(self._welcome(ctx))
             ctx.exit(2)
@@ -163,13 +166,27 @@ class _Commands(CommandGroup):
         text: str = formatter.getvalue()
         return text.rstrip("\n")
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, and then the commands. Those that install completion are in the whole help only."""
+        rows = []
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is None or (param.name in _ONCE and not ctx.meta.get(HELP_ALL)):
+                continue
+            rows.append(record)
+        with formatter.section(_OF_ALL):
+            formatter.write_dl(rows)
+        self.format_commands(ctx, formatter)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write a section for each group."""
+        """Write a section for each group, without empty lines, so that all commands fit a screen."""
         rows = commands_of(plug_ins=True)
+        formatter.write_paragraph()
         for group in GROUPS:
             names = [name for name, (_, row) in rows.items() if row.group == group and name in self.commands]
             if names:
-                with formatter.section(group):
+                formatter.write_heading(group)
+                with formatter.indentation():
                     formatter.write_dl([(name, self.commands[name].get_short_help_str(_SHORT)) for name in names])
 
 
@@ -285,10 +302,7 @@ def about(
         typer.Option(
             "--plugin",
             metavar="MODULE",
-            help=(
-                "Also use what this module adds: metrics, formats, commands and more. Can be repeated, also after the "
-                "command."
-            ),
+            help="Use a module that adds metrics, commands and more. Can be repeated.",
             show_default=False,
         ),
     ] = None,

@@ -19,6 +19,8 @@ PAGES = (".html", ".htm")
 FIGURES = (".pdf", ".png", ".svg", ".eps", ".jpg", ".jpeg")
 _LOCAL = ("file://", "local://")  # URLs of files on this machine
 _NOT_ON_WINDOWS = '<>:"|?*'  # characters that no file can have in its name there, or that mean something else
+# Names of devices, which no file can have there, whatever follows a dot.
+_DEVICES = {"con", "prn", "aux", "nul", *(f"{device}{number}" for device in ("com", "lpt") for number in range(1, 10))}
 _ANOTHER = "Give another name"
 _ELSEWHERE = "Pass another folder, or an empty one, with --output"
 _MOST_OF_MARK = 1 << 16  # bytes
@@ -187,6 +189,8 @@ def _stems(names: Sequence[str]) -> list[str]:
     if sys.platform == "win32":
         refused += _NOT_ON_WINDOWS
     stems = [name.translate(dict.fromkeys(map(ord, refused), "-")) for name in names]
+    if sys.platform == "win32":
+        stems = [f"{stem}-" if stem.partition(".")[0].casefold() in _DEVICES else stem for stem in stems]
     folded = [stem.casefold() if sys.platform in ("win32", "darwin") else stem for stem in stems]
     for k, stem in enumerate(folded):
         if stem in folded[:k]:

@@ -27,7 +27,7 @@ challenge: typer.Typer = typer.Typer(
     cls=CommandGroup,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Run a challenge: a manifest without truth, checks, scores of untrusted files, and a board.",
+    help="Run a challenge: manifest, checks, scores of untrusted files, board.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
