@@ -321,9 +321,11 @@ def _than_best(pair: PairFacts) -> str:
         return f"{pair.second} is worse by {_size(pair.gap)}, but better by {others}."
     if pair.verdict == "cannot tell":
         return f"Whether {pair.second} is worse cannot be told: {_size(pair.gap)}."
+    by_how_much = f"{pair.second} is {pair.verdict} by {_size(pair.gap)}"
     family = family_of_difference(pair)
-    most = "" if family is None else f", most of it {_NOUNS[family]}"
-    return f"{pair.second} is {pair.verdict} by {_size(pair.gap)}{most}."
+    if family is None:
+        return f"{by_how_much}."
+    return f"{by_how_much}, most of it {_NOUNS[family]}."
 
 
 def _all_found(methods: Sequence[MethodFacts]) -> Iterator[Statement]:
@@ -334,11 +336,17 @@ def _all_found(methods: Sequence[MethodFacts]) -> Iterator[Statement]:
     said: list[str] = []
     values: dict[str, float | str | None] = {}
     for facts in told:
-        found = facts.found or 0.0
-        verb = "finds " if not said else ""
-        of_map = " of the map" if not said else ""
-        beside = "" if facts.beside is None else f", {facts.beside:.2f} m beside it"
-        said.append(f"{facts.name} {verb}{percent(found)}{of_map}{beside}")
-        values |= {f"{facts.name} found": facts.found, f"{facts.name} beside": facts.beside}
-    medians = " (medians)" if any(facts.beside is not None for facts in told) else ""
-    yield Statement("found", f"{'; '.join(said)}{medians}.", values)
+        share = percent(facts.found or 0.0)
+        if said:
+            text = f"{facts.name} {share}"
+        else:
+            text = f"{facts.name} finds {share} of the map"
+        if facts.beside is not None:
+            text += f", {facts.beside:.2f} m beside it"
+        said.append(text)
+        values[f"{facts.name} found"] = facts.found
+        values[f"{facts.name} beside"] = facts.beside
+    sentence = "; ".join(said)
+    if any(facts.beside is not None for facts in told):
+        sentence += " (medians)"
+    yield Statement("found", f"{sentence}.", values)

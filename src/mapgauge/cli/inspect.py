@@ -20,7 +20,8 @@ from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.lane_classes import LANE
 from mapgauge.frames.links import SUCCESSOR
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.geometry.polylines import survey
+from mapgauge.geometry.polylines import Polylines, survey
+from mapgauge.typing import Flags
 from mapgauge.words import counted
 
 if TYPE_CHECKING:
@@ -199,9 +200,12 @@ def contents_of(frames: MapFrames) -> dict[str, Any]:
     {'x': [0.0, 4.0], 'y': [0.0, 0.0]}
     """
     lines = without_boxes(frames)  # boxes are in pixels
-    points = np.diff(lines.polylines.offsets)
-    low, high, _ = survey(lines.polylines)
-    is_lane = frames.label == (frames.classes.index(LANE) if LANE in frames.classes else -1)
+    tracks = None
+    if frames.track is not None:
+        tracks = len(set(frames.track.tolist()) - {""})
+    scenes = None
+    if frames.scenes is not None:
+        scenes = len(set(frames.scenes))
     return {
         "name": frames.name,
         "format": frames.format,
@@ -211,21 +215,44 @@ def contents_of(frames: MapFrames) -> dict[str, Any]:
         "classes": lines.counts,
         "boxes": {name: count for name, count in frames.counts.items() if name in frames.boxes},
         "dimension": frames.dimension,
-        "points_per_instance": _spread(points),
-        "confidence": None if frames.confidence is None else _spread(frames.confidence),
-        "extent": {
-            axis: [float(low[:, k].min()), float(high[:, k].max())] if points.any() else None
-            for k, axis in zip(range(frames.dimension), "xyz", strict=False)
-        },
-        "tracks": None if frames.track is None else len(set(frames.track.tolist()) - {""}),
-        "scenes": None if frames.scenes is None else len(set(frames.scenes)),
+        "points_per_instance": _spread(np.diff(lines.polylines.offsets)),
+        "confidence": _spread(frames.confidence),
+        "extent": _extent(lines.polylines),
+        "tracks": tracks,
+        "scenes": scenes,
         "timestamps": frames.timestamps is not None,
         "poses": frames.poses is not None,
         "forward": frames.forward,
         "links": _links(frames),
-        "intersection": None if frames.intersection is None else int(np.count_nonzero(frames.intersection & is_lane)),
-        "ignored": None if frames.ignore is None else int(np.count_nonzero(frames.ignore)),
+        "intersection": _lanes_in_intersections(frames),
+        "ignored": _flagged(frames.ignore),
     }
+
+
+def _extent(lines: Polylines) -> dict[str, list[float] | None]:
+    """Return the smallest and the largest coordinate by axis; None without points."""
+    axes = "xyz"[: lines.dimension]
+    if len(lines.coords) == 0:
+        return dict.fromkeys(axes)
+    low, high, _ = survey(lines)
+    return {axis: [float(low[:, k].min()), float(high[:, k].max())] for k, axis in enumerate(axes)}
+
+
+def _flagged(flags: Flags | None) -> int | None:
+    """Return the number of instances with a flag; None if the frames have none of this kind."""
+    if flags is None:
+        return None
+    return int(np.count_nonzero(flags))
+
+
+def _lanes_in_intersections(frames: MapFrames) -> int | None:
+    """Return the number of lanes inside intersections; None if the frames do not say it."""
+    if frames.intersection is None:
+        return None
+    if LANE not in frames.classes:
+        return 0
+    is_lane = frames.label == frames.classes.index(LANE)
+    return _flagged(frames.intersection & is_lane)
 
 
 def _links(frames: MapFrames) -> dict[str, Any] | None:
@@ -242,8 +269,9 @@ def _links(frames: MapFrames) -> dict[str, Any] | None:
     }
 
 
-def _spread(values: NDArray[Any]) -> dict[str, float] | None:
-    if not len(values):
+def _spread(values: NDArray[Any] | None) -> dict[str, float] | None:
+    """Return the least value, the median and the most; None without values."""
+    if values is None or len(values) == 0:
         return None
     return {"least": values.min().item(), "median": float(np.median(values)), "most": values.max().item()}
 
@@ -273,61 +301,78 @@ def in_words(frames: "MapFrames") -> list[str]:
     from mapgauge.checks.context import is_geographic
 
     contents = contents_of(frames)
-    counts = printable(", ".join(f"{count} {name}" for name, count in contents["classes"].items()))
-    if contents["empty_frames"]:
-        empty = f" ({contents['empty_frames']} empty)"
-    else:
-        empty = ""
-    spread, points, extent = contents["confidence"], contents["points_per_instance"], contents["extent"]
-    in_degrees = is_geographic(without_boxes(frames))
-    bounds = [
-        f"{axis} {ends[0]:.6f} to {ends[1]:.6f} degrees"
-        if in_degrees and axis in "xy"
-        else f"{axis} {ends[0]:.1f} to {ends[1]:.1f} m"
-        for axis, ends in extent.items()
-        if ends
-    ]
-    if frames.forward is None:
-        forward = []
-    else:
-        forward = [f"{frames.forward} forward"]
-    if bounds:
-        measured = [", ".join([*bounds, *forward])]
-    else:
-        measured = forward
-    if points:
-        least, most = points["least"], points["most"]
-        measured.append(f"{least} points each" if least == most else f"{least} to {most} points each")
-    confidence = "no confidences"
-    if frames.confidence is not None and spread:
-        confidence = f"confidence {spread['least']:.3f} to {spread['most']:.3f}"
     known = [counted(contents[f"{name}s"], name) for name in ("scene", "track") if contents[f"{name}s"] is not None]
+    if contents["timestamps"]:
+        known.append("time stamps")
     if frames.format == "poses":  # a file of poses has no lines, so frames without any are no news
-        if contents["timestamps"]:
-            times = ["time stamps"]
+        return [", ".join([counted(contents["frames"], "pose"), *known])]
+    if contents["poses"]:
+        known.append("poses")
+
+    sizes = counted(contents["frames"], "frame")
+    if contents["empty_frames"]:
+        sizes += f" ({contents['empty_frames']} empty)"
+    sizes += f", {counted(contents['instances'], 'instance')}"
+    if contents["classes"]:
+        sizes += f": {_counts_of(contents['classes'])}"
+
+    measured = ["no confidences"]
+    spread = contents["confidence"]
+    if spread is not None:
+        measured = [f"confidence {spread['least']:.3f} to {spread['most']:.3f}"]
+    axes = _axes_in_words(contents, in_degrees=is_geographic(without_boxes(frames)))
+    if axes:
+        measured.append(", ".join(axes))
+    points = contents["points_per_instance"]
+    if points is not None:
+        measured.append(_points_each(points["least"], points["most"]))
+
+    lines = [sizes, *_boxes_and_links(contents), "; ".join(measured)]
+    if known:
+        lines.append(", ".join(known))
+    return lines
+
+
+def _counts_of(counts: dict[str, int]) -> str:
+    """Return numbers with what they count, as ``3 divider, 1 boundary``."""
+    return printable(", ".join(f"{count} {name}" for name, count in counts.items()))
+
+
+def _axes_in_words(contents: dict[str, Any], *, in_degrees: bool) -> list[str]:
+    """Return the extent along each axis, and which axis points forward, as far as they are known."""
+    words = []
+    for axis, ends in contents["extent"].items():
+        if ends is None:
+            continue
+        low, high = ends
+        if in_degrees and axis in "xy":
+            words.append(f"{axis} {low:.6f} to {high:.6f} degrees")
         else:
-            times = []
-        return [", ".join([counted(contents["frames"], "pose"), *known, *times])]
-    known += [name for name, key in (("time stamps", "timestamps"), ("poses", "poses")) if contents[key]]
-    return [
-        f"{counted(contents['frames'], 'frame')}{empty}, {counted(contents['instances'], 'instance')}"
-        + (f": {counts}" if counts else ""),
-        *_boxes_and_links(contents),
-        "; ".join([confidence, *measured]),
-        *([", ".join(known)] if known else []),
-    ]
+            words.append(f"{axis} {low:.1f} to {high:.1f} m")
+    if contents["forward"] is not None:
+        words.append(f"{contents['forward']} forward")
+    return words
+
+
+def _points_each(least: int, most: int) -> str:
+    """Return how many points instances have."""
+    if least == most:
+        return f"{least} points each"
+    return f"{least} to {most} points each"
 
 
 def _boxes_and_links(contents: dict[str, Any]) -> list[str]:
     """Return the number of boxes of each class, and of links of each kind."""
     lines = []
     if contents["boxes"]:
-        counts = printable(", ".join(f"{count} {name}" for name, count in contents["boxes"].items()))
-        lines.append(f"{counted(sum(contents['boxes'].values()), 'box', 'boxes')} in an image: {counts}")
+        boxes = counted(sum(contents["boxes"].values()), "box", "boxes")
+        lines.append(f"{boxes} in an image: {_counts_of(contents['boxes'])}")
     if contents["links"] is not None:
-        kinds, lanes = contents["links"]["kinds"], contents["links"]["lanes"]
-        counts = printable(", ".join(f"{count} {kind}" for kind, count in kinds.items()))
-        text = f"{counted(sum(kinds.values()), 'link')}" + (f": {counts}" if counts else "")
+        kinds = contents["links"]["kinds"]
+        lanes = contents["links"]["lanes"]
+        text = counted(sum(kinds.values()), "link")
+        if kinds:
+            text += f": {_counts_of(kinds)}"
         if lanes:
             share = 100 * contents["links"]["lanes_with_successor"] / lanes
             text += f"; {share:.3g} % of {lanes} lanes have a successor with a weight above 0.5"

@@ -389,7 +389,9 @@ def _ranked(method: "Results", token: str, values: Mapping[str, float]) -> str:
 
     A frame without lines has neither.
     """
-    key = "pld"
+    from mapgauge.metrics.pld import PLD
+
+    key = PLD.main.key
     if key not in values:
         return ""
     together = method.of_frames([method.tokens.index(token)]).frames(sort="token")[0][key]

@@ -2,7 +2,7 @@
 
 LANE = "centerline"
 LANE_LINES = ("left_laneline", "right_laneline")  # the lines on both sides of a lane segment
-AREAS = ("ped_crossing", "boundary")
+AREAS = ("ped_crossing", "boundary")  # in the order of their categories, which begin at 1
 # Traffic elements, which are boxes in an image, by attribute.
 TRAFFIC_ELEMENTS = (
     "unknown",

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from mapgauge import kernels
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, Level, findings_about
+from mapgauge.frames.lane_classes import AREAS as AREA_CLASSES
 from mapgauge.frames.lane_classes import TRAFFIC_ELEMENTS
 from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR, Links
 from mapgauge.io._collect import Collector
@@ -18,14 +19,14 @@ from mapgauge.io.files.json_documents import MakeError
 from mapgauge.typing import Points
 
 SEGMENT = ("centerline", "left_laneline", "right_laneline")
-AREAS = {1: "ped_crossing", 2: "boundary"}  # by category
+AREAS = dict(enumerate(AREA_CLASSES, start=1))  # by category
 CATEGORIES = {1: "traffic light", 2: "road sign"}  # of traffic elements
 # The lists, in the order of the instances of a frame, and their classes. A class of a traffic element is only present
 # if an instance has it.
 LISTS: dict[str, tuple[str, ...]] = {
     "lane_centerline": ("centerline",),
     "lane_segment": SEGMENT,
-    "area": tuple(AREAS.values()),
+    "area": AREA_CLASSES,
     "traffic_element": (),
 }
 INTERSECTION = "is_intersection_or_connector"

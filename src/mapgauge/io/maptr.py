@@ -173,11 +173,15 @@ def _read_objects(content: Content, collector: Collector, key: str) -> MapFrames
         document = unpickle(content.data, content.error, without="torch")
     else:
         document = content.document
+    if by_token:
+        form = '{token: {"vectors": ...}}'
+        frames_are = "an object by token"
+        keys = "vectors"
+    else:
+        form = '[{"sample_token": ..., "vectors": ...}]'
+        frames_are = "a list of frames"
+        keys = "sample_token and vectors"
     if not isinstance(document, dict) or key not in document:
-        if by_token:
-            form = '{token: {"vectors": ...}}'
-        else:
-            form = '[{"sample_token": ..., "vectors": ...}]'
         raise collector.error(f'no key "{key}" at the top, expected {{"{key}": {form}}}')
     given = document[key]
     if isinstance(given, dict) and not by_token:
@@ -188,17 +192,17 @@ def _read_objects(content: Content, collector: Collector, key: str) -> MapFrames
                 "Write FILE,format=streammapnet for files of StreamMapNet",
             ),
         )
-    if not isinstance(given, dict if by_token else list):
-        raise collector.error(f"$.{key} is not {'an object by token' if by_token else 'a list of frames'}")
+    if by_token and isinstance(given, dict):
+        frames = {f'$.{key}["{token}"]': (token, frame) for token, frame in given.items()}
+    elif isinstance(given, list) and not by_token:
+        frames = {f"$.{key}[{place}]": (place, frame) for place, frame in enumerate(given)}
+    else:
+        raise collector.error(f"$.{key} is not {frames_are}")
     kinds: set[tuple[str, Any]] = set()
     with gc_paused():
-        for place, frame in given.items() if isinstance(given, dict) else enumerate(given):
-            if by_token:
-                where = f'$.{key}["{place}"]'
-            else:
-                where = f"$.{key}[{place}]"
+        for where, (place, frame) in frames.items():
             if not isinstance(frame, dict) or "vectors" not in frame or not (by_token or "sample_token" in frame):
-                raise collector.error(f"{where} is not an object with {'' if by_token else 'sample_token and '}vectors")
+                raise collector.error(f"{where} is not an object with {keys}")
             token = collector.check.text(frame.get("sample_token", place), f"{where}.sample_token")
             if by_token and token != place:
                 raise collector.error(f"{where}.sample_token is {token[:80]!r}, expected {place!r}")

@@ -173,7 +173,10 @@ def _in_words(key: str, value: Any, protocol: Protocol) -> str:
         for own in fields(values)
         if word_of(own) == word_of(field)
     }
-    return _setting_in_words(field, value, first=first) + ("" if len(alike) == 1 else f" of {row.title}")
+    text = _setting_in_words(field, value, first=first)
+    if len(alike) == 1:
+        return text
+    return f"{text} of {row.title}"
 
 
 def _setting_in_words(field: "Field[Any]", value: Any, *, first: bool) -> str:
@@ -194,13 +197,17 @@ def _setting_in_words(field: "Field[Any]", value: Any, *, first: bool) -> str:
     if not isinstance(value, tuple):
         return f"{word} {as_text(value)}{unit}"
     texts = list(map(as_text, value))
+    if field.name == "region":
+        return f"{word} {'x'.join(texts)}{unit}"
+    if not first and len(texts) > _MOST:
+        return f"{len(texts)} values of {word}"
     if not first:
-        joined = f"{word} {('x' if field.name == 'region' else '/').join(texts)}{unit}"
-        if len(value) <= _MOST:
-            return joined
-        return f"{len(value)} values of {word}"
-    if texts[1:]:
-        also = f", also {' and '.join(filter(None, [', '.join(texts[1:-1]), texts[-1]]))}{unit}"
-    else:
-        also = ""
-    return f"{word} {texts[0]}{unit}{also}"
+        return f"{word} {'/'.join(texts)}{unit}"
+    shown, *others = texts
+    if not others:
+        return f"{word} {shown}{unit}"
+    *before, last = others
+    listed = last
+    if before:
+        listed = f"{', '.join(before)} and {last}"
+    return f"{word} {shown}{unit}, also {listed}{unit}"

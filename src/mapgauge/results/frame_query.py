@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.metrics.pld import Parts
+from mapgauge.metrics.pld import PLD, Parts
 from mapgauge.results.frame_tables import frame_arrays, plain_values, ranked, worst_first
 from mapgauge.results.query import Columns, FrameColumn, Query, parse
 from mapgauge.results.tags import Tags, tag_columns
@@ -79,8 +79,8 @@ class FrameTable:
         scores = self.results.scores
         columns = frame_arrays(self.results, scores, classes)
         counts = {key: columns.pop(key) for key in ("predictions", "truth")}
-        if "pld" in self.results.metrics:
-            unmatched = scores.sums["pld"][0][:, list(classes), Parts._fields.index("missed")].sum(axis=1)
+        if PLD.name in self.results.metrics:
+            unmatched = scores.sums[PLD.name][0][:, list(classes), Parts._fields.index("missed")].sum(axis=1)
             missed = np.rint(2 * unmatched).astype(np.int64)  # a line without a match costs 0.5
             counts |= {"missed": missed, "false": counts["predictions"] - (counts["truth"] - missed)}
         return counts | {PART_OF_PLD.get(name, name): column for name, column in columns.items()}

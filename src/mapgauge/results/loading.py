@@ -1,12 +1,13 @@
 """Reads results from files and work folders."""
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.content import added_hashes, has_content, hash_text
@@ -78,14 +79,14 @@ def read_sides(rows: FolderRows, hashes: Sequence[str]) -> Sides:
     both = []
     for k, path in enumerate(about.paths):
         side = open_dataset(path)
-        if side.digest == about.digests[k]:
-            frames = side.read(ReadOptions(None, "drop", {}))
+        if side.digest != about.digests[k]:
+            raise InvalidInput(f"{path}: changed since the evaluation")
+        frames = side.read(ReadOptions(None, "drop", {}))
+        if hashes[k]:
+            changed = not has_content(frames, hashes[k])
         else:
-            frames = None
-        same = frames is not None and (
-            has_content(frames, hashes[k]) if hashes[k] else not side.files_changed(about.stamps[k])
-        )
-        if frames is None or not same:
+            changed = bool(side.files_changed(about.stamps[k]))
+        if changed:
             raise InvalidInput(f"{path}: changed since the evaluation")
         both.append(frames)
     x, y = prepare(both[0], both[1], about.settings, unknown="ignore")
@@ -130,37 +131,15 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
             ),
         )
     settings = about.settings
-    sums: Sums | None = None
-    numbers = np.zeros(4, np.int64)  # frames that are missing and ignored, and frames of both sides
-    counts = [np.zeros(len(classes), np.int64) for classes in about.classes]
-    noticed: dict[Finding, None] = dict.fromkeys(folder.findings)
-    hashes: list[tuple[int, int]] = []
-    lengths: list[list[int]] = []
-    classes = range(len(settings.classes or ()))
-    # Records of each class are kept while they fit into memory, so that chunks are read once.
-    held: list[list[Records]] | None = [[] for _ in classes]
-    for chunk in folder.chunks():
-        header = chunk.header
-        if sums is None:
-            sums = chunk.sums
-        else:
-            sums = sums + chunk.sums
-        numbers += (header.missing, header.ignored, *header.frames)
-        for total, of_side in zip(counts, header.counts, strict=True):
-            total += of_side
-        hashes.append((int(header.hashes[0], 16), int(header.hashes[1], 16)))
-        if header.lengths is not None:
-            lengths.append(header.lengths)
-        noticed |= dict.fromkeys(header.findings)
-        if int(sums.predicted.sum()) > limit:
-            held = None
-        if held is not None:
-            for c in classes:
-                held[c].append(records_of(chunk.scores, c, settings))
+    merged = _merged(folder, limit)
+    sums = merged.sums
     if sums is None:
         raise InvalidInput(f"{folder.path}: no chunk could be evaluated. First error: {lost[min(lost)]}")
+    records: Callable[[int], Iterable[Records]] = folder.records
+    if merged.records is not None:
+        records = merged.records.__getitem__
     precision = precisions(
-        folder.records if held is None else held.__getitem__,
+        records,
         sums.predicted.tolist(),
         sums.true.tolist(),
         protocol=settings,
@@ -168,25 +147,20 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
         folder=folder.path,
         limit=limit,
     )
-    missing, ignored, *frames = numbers.tolist()
-    x, y = (
-        Input(
-            about.paths[k],
-            "parquet",
-            frames[k],
-            counts=dict(zip(about.classes[k], counts[k].tolist(), strict=True)),
-            hash=hash_text(added_hashes([pair[k] for pair in hashes])),
-            history=None if lost else read_history(about.paths[k], None, None, degenerate="drop", options={}),
-        )
-        for k in range(2)
-    )
-    skipped = f"{len(lost)} of {about.chunks} chunks could not be evaluated. The results do not include them"
-    examples = tuple(lost[index] for index in sorted(lost)[:3])
+    x = _input_of(folder, merged, side=0, is_whole=not lost)
+    y = _input_of(folder, merged, side=1, is_whole=not lost)
+    findings = []
     if lost:
-        findings = [Finding("error", "chunks-skipped", skipped, count=len(lost), examples=examples)]
-    else:
-        findings = []
-    findings += [*_frames_of_one_side(noticed, (missing, ignored), (frames[0], frames[1]))]
+        skipped = f"{len(lost)} of {about.chunks} chunks could not be evaluated. The results do not include them"
+        examples = tuple(lost[index] for index in sorted(lost)[:3])
+        findings.append(Finding("error", "chunks-skipped", skipped, count=len(lost), examples=examples))
+    findings += _frames_of_one_side(merged.noticed, (merged.missing, merged.ignored), (x.frames, y.frames))
+    truth_lengths = None
+    if len(merged.lengths) == len(merged.hashes):
+        truth_lengths = metres(settings.classes or (), merged.lengths)
+    hashes = [x.hash, y.hash]
+    if lost:
+        hashes = ["", ""]  # what is read again has the frames of the lost chunks too
     rows = FolderRows(folder)
     return Results(
         settings,
@@ -194,9 +168,9 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
         settings.classes or (),
         ranges=about.rings,
         records=InputRecords.known(x, y),
-        frames_missing=missing,
-        frames_ignored=ignored,
-        findings=(*findings, *summed((finding for finding in noticed if finding.code not in _TOKENS), "chunks")),
+        frames_missing=merged.missing,
+        frames_ignored=merged.ignored,
+        findings=(*findings, *summed((one for one in merged.noticed if one.code not in _TOKENS), "chunks")),
         version=about.mapgauge,
         totals_from=partial(
             Totals.of_sums,
@@ -210,8 +184,73 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
         extra=about.extra,
         date=about.date,
         metadata=about.metadata,
-        truth_lengths=metres(settings.classes or (), lengths) if len(lengths) == len(hashes) else None,
-        geometry=Data(partial(read_sides, rows, ["" if lost else recorded.hash for recorded in (x, y)]), settings),
+        truth_lengths=truth_lengths,
+        geometry=Data(partial(read_sides, rows, hashes), settings),
+    )
+
+
+@dataclass
+class _Merged:
+    """What the finished chunks of a folder have together. Lists of two are for predictions and truth."""
+
+    counts: list[NDArray[np.int64]]  # instances of each class of the files
+    noticed: dict[Finding, None]
+    sums: Sums | None = None  # None without a chunk
+    missing: int = 0  # frames
+    ignored: int = 0
+    frames: list[int] = field(default_factory=lambda: [0, 0])
+    hashes: list[tuple[int, int]] = field(default_factory=list)  # of each chunk
+    lengths: list[list[int]] = field(default_factory=list)  # of each chunk that has them
+    records: list[list[Records]] | None = None  # of each class, if they fit into memory
+
+
+def _merged(folder: Folder, limit: int) -> _Merged:
+    """Read the finished chunks of a folder. Records are kept while they fit into memory, so that chunks are read once.
+
+    ``limit`` is the number of predictions that fit.
+    """
+    settings = folder.about.settings
+    merged = _Merged(
+        counts=[np.zeros(len(classes), np.int64) for classes in folder.about.classes],
+        noticed=dict.fromkeys(folder.findings),
+        records=[[] for _ in settings.classes or ()],
+    )
+    for chunk in folder.chunks():
+        header = chunk.header
+        if merged.sums is None:
+            merged.sums = chunk.sums
+        else:
+            merged.sums = merged.sums + chunk.sums
+        merged.missing += header.missing
+        merged.ignored += header.ignored
+        for side in range(2):
+            merged.frames[side] += header.frames[side]
+            merged.counts[side] += header.counts[side]
+        merged.hashes.append((int(header.hashes[0], 16), int(header.hashes[1], 16)))
+        if header.lengths is not None:
+            merged.lengths.append(header.lengths)
+        merged.noticed |= dict.fromkeys(header.findings)
+        if int(merged.sums.predicted.sum()) > limit:
+            merged.records = None
+        if merged.records is not None:
+            for c, of_class in enumerate(merged.records):
+                of_class.append(records_of(chunk.scores, c, settings))
+    return merged
+
+
+def _input_of(folder: Folder, merged: _Merged, side: int, *, is_whole: bool) -> Input:
+    """Return what is recorded of a side. It has no history if chunks are lost: a file has their frames too."""
+    about = folder.about
+    history = None
+    if is_whole:
+        history = read_history(about.paths[side], None, None, degenerate="drop", options={})
+    return Input(
+        about.paths[side],
+        "parquet",
+        merged.frames[side],
+        counts=dict(zip(about.classes[side], merged.counts[side].tolist(), strict=True)),
+        hash=hash_text(added_hashes([pair[side] for pair in merged.hashes])),
+        history=history,
     )
 
 

@@ -74,12 +74,15 @@ def levels_of_frames(assignments: "Sequence[Assignment]") -> Levels:
         truth_closed += [flags[j] for j in order]
         partner = {match.prediction: match.truth for match in frame.matches}
         for i, line in enumerate(frame.predictions):
+            compared = of_class.get(line.class_name, [])
             if i in partner:
-                range_of = [place[partner[i]]]
-            else:
-                range_of = of_class.get(line.class_name, [])
-            first.append(range_of[0] if range_of else 0)
-            stop.append(range_of[-1] + 1 if range_of else 0)
+                compared = [place[partner[i]]]
+            if compared:
+                first.append(compared[0])
+                stop.append(compared[-1] + 1)
+            else:  # no truth of the class: an empty range
+                first.append(0)
+                stop.append(0)
     levels: Levels = kernels.marks.piece_levels(
         points,
         _offsets(lines),

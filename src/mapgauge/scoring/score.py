@@ -44,7 +44,7 @@ def score(
     for metric, rows in sum_metrics(metrics):
         settings = metric.settings(protocol)
         unit = units[metric.name]
-        scored = block.lines if metric.of == "lines" else groups
+        scored = _scored_by(metric, block)
         blocks = [_summed(rows, scored, protocol, setting=setting, units=unit) for setting in settings]
         sums[metric.name] = _stacked(blocks, shape, rows)
         if rows.rings:
@@ -54,9 +54,12 @@ def score(
             ]
             ringed[metric.name] = _stacked(blocks, shape, rows)
     for metric, hit_rows in hit_metrics(metrics):
-        scored = block.lines if metric.of == "lines" else groups
-        bits = _hits(hit_rows, scored, protocol, units=units[metric.name])
-        hits[metric.name] = (block.for_all(bits, 0) if metric.of == "lines" else bits)[groups.predictions]
+        bits = _hits(hit_rows, _scored_by(metric, block), protocol, units=units[metric.name])
+        if metric.of == "lines":
+            bits = block.for_all(bits, 0)
+        hits[metric.name] = bits[groups.predictions]
+    if matches is None:
+        matches = matches_of(block, protocol)
     return Scores(
         predicted=counts[..., 0],
         true=counts[..., 1],
@@ -64,8 +67,15 @@ def score(
         sums=sums,
         rings=ringed,
         hits=hits,
-        matches=matches_of(block, protocol) if matches is None else matches,
+        matches=matches,
     )
+
+
+def _scored_by(metric: Metric, block: Block) -> Groups:
+    """Return the groups that a metric scores: those of lines, or with boxes in an image too."""
+    if metric.of == "lines":
+        return block.lines
+    return block.groups
 
 
 def _units(metric: Metric, truth: MapFrames) -> list[Indices] | None:

@@ -88,18 +88,23 @@ def reliability_of(
     parts = table[..., 1].sum(axis=0) / count
     samples = drawn[..., 1] / total[:, None]
     briers = np.einsum("su,u->s", weights, np.bincount(unit, squared, units)) / total
+    error, calibrated = _calibration_error(parts, samples, with_predictions, level=level)
+    excess = Draws(samples.sum(axis=1), with_predictions)
+    low, high = mean_band(target, place, unit, every, bins=bins, level=level)
     return Reliability(
-        number,
-        np.where(number > 0, r, np.nan),
-        np.where(number > 0, q, np.nan),
-        *_calibration_error(parts, samples, with_predictions, level=level),
-        estimate(float(parts.sum()), Draws(samples.sum(axis=1), with_predictions), level, limits=(-1.0, 1.0)),
-        estimate(float(squared.mean()), Draws(briers, with_predictions), level, limits=(0.0, 1.0)),
-        float((number * (r - q) ** 2).sum() / count),
-        float((number * (q - mean) ** 2).sum() / count),
-        float(((target - mean) ** 2).mean()),
-        float((inside_r**2 - 2 * inside_r * inside_q).mean()),
-        *mean_band(target, place, unit, every, bins=bins, level=level),
+        number=number,
+        confidence=np.where(number > 0, r, np.nan),
+        target=np.where(number > 0, q, np.nan),
+        error=error,
+        calibrated=calibrated,
+        excess=estimate(float(parts.sum()), excess, level, limits=(-1.0, 1.0)),
+        brier=estimate(float(squared.mean()), Draws(briers, with_predictions), level, limits=(0.0, 1.0)),
+        reliability=float((number * (r - q) ** 2).sum() / count),
+        resolution=float((number * (q - mean) ** 2).sum() / count),
+        uncertainty=float(((target - mean) ** 2).mean()),
+        remainder=float((inside_r**2 - 2 * inside_r * inside_q).mean()),
+        low=low,
+        high=high,
     )
 
 

@@ -208,23 +208,23 @@ class Confidence:
         header = ["class", "PLD", "threshold", "rounded", self._held_out, "recalibrated", "ECE"]
         rows = []
         for name, of_class in self.classes.items():
-            held = of_class.held_out
-            recalibrated = of_class.recalibrated
-            reliability = None
+            best = "-"
+            held_out = "-"
+            recalibrated = "-"
+            error = "-"
+            if_calibrated = "-"
+            if of_class.best is not None:
+                best = str(of_class.best)
+            if of_class.held_out is not None:
+                held_out = number(of_class.held_out.pld.value)
+            if of_class.recalibrated is not None:
+                recalibrated = number(of_class.recalibrated.pld_after.value)
             if name in self.calibration:
                 reliability = self.calibration[name]["hit"]
-            rows.append(
-                [
-                    name,
-                    str(of_class.pld),
-                    number(of_class.thresholds.get(CRITERIA[0])),
-                    "-" if of_class.best is None else str(of_class.best),
-                    number(None if held is None else held.pld.value),
-                    number(None if recalibrated is None else recalibrated.pld_after.value),
-                    "-" if reliability is None else str(reliability.error),
-                    number(None if reliability is None else plain(reliability.calibrated)),
-                ]
-            )
+                error = str(reliability.error)
+                if_calibrated = number(plain(reliability.calibrated))
+            threshold = number(of_class.thresholds.get(CRITERIA[0]))
+            rows.append([name, str(of_class.pld), threshold, best, held_out, recalibrated, error, if_calibrated])
         return [*header, "ECE if calibrated"], rows
 
     def to_dict(self) -> dict[str, Any]:

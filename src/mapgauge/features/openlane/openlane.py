@@ -319,19 +319,19 @@ def _top_score(kind: str, groups: Groups, protocol: Protocol, setting: object) -
     """
     from mapgauge.features.openlane.kernels import topology_sums
 
-    own = protocol.settings["top_ll" if kind == SUCCESSOR else "top_lt"]
+    if kind == SUCCESSOR:
+        own = protocol.settings["top_ll"]
+    else:
+        own = protocol.settings["top_lt"]
     lanes = lane_matches(groups, protocol, own, segments=own.lanes == "segments")
-    columns = lanes
     if kind == CONTROLLED_BY:
         columns = element_matches(groups, protocol, BoxSettings(thresholds=own.overlaps, strict=own.strict))
-    same = columns is lanes
-    if same:
-        parts = [lanes]
-    else:
         parts = [lanes, columns]
-    shift = 0
-    if not same:
-        shift = len(lanes.rows)
+        shift = len(lanes.rows)  # traffic elements are numbered after the lanes
+    else:
+        columns = lanes
+        parts = [lanes]
+        shift = 0
     confidence = np.concatenate([part.groups.confidence for part in parts])
     order = np.concatenate([part.groups.by_confidence + k * shift for k, part in enumerate(parts)])
     nearest = np.concatenate([part.nearest + k * shift for k, part in enumerate(parts)])
@@ -339,15 +339,28 @@ def _top_score(kind: str, groups: Groups, protocol: Protocol, setting: object) -
     source, target, weight = _links_of(groups, kind, parts)
     true = ~predicted[source]
     from_truth = np.stack([source[true], target[true]])
-    scored = source[~true], target[~true], weight[~true]
+    scored = (source[~true], target[~true], weight[~true])
     sums = np.zeros((len(lanes.groups.bounds), 2))
-    for t in [t for t, threshold in enumerate(own.thresholds) if setting in (None, threshold)]:
-        # Traffic elements have one threshold. The kit has no more, and lanes are combined with the first one.
-        hit = np.concatenate([(part.hits >> (t if k == 0 else 0)) & 1 == 1 for k, part in enumerate(parts)])
-        bounds = (lanes.groups.bounds, columns.groups.bounds + shift)
-        filler = FILLER[own.rules]
-        instances = confidence, order, nearest, hit
-        topology_sums(*bounds, own.rules == "v1.0", *instances, from_truth, scored, filler, sums)
+    for t, threshold in enumerate(own.thresholds):
+        if setting not in (None, threshold):
+            continue
+        hits = [((lanes.hits >> t) & 1) == 1]
+        if columns is not lanes:
+            # Traffic elements have one threshold. The kit has no more, and lanes are combined with the first one.
+            hits.append((columns.hits & 1) == 1)
+        topology_sums(
+            lanes.groups.bounds,
+            columns.groups.bounds + shift,
+            own.rules == "v1.0",
+            confidence,
+            order,
+            nearest,
+            np.concatenate(hits),
+            from_truth,
+            scored,
+            FILLER[own.rules],
+            sums,
+        )
     return at_lanes(groups, sums)
 
 

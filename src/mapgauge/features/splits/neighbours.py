@@ -296,10 +296,11 @@ class FrameIndex:
         own, others = (g.bounds[:, 1:].reshape(-1, max(g.classes, 1), 2) for g in groups)
         half = protocol.cutoffs[0] / 2
         seen = points[:2, : shift[1]]
+        low = np.zeros(2)
+        high = np.ones(2)
         if seen.size:
-            low, high = (seen.min(axis=1) - half, seen.max(axis=1) + half)
-        else:
-            low, high = (np.zeros(2), np.ones(2))
+            low = seen.min(axis=1) - half
+            high = seen.max(axis=1) + half
         cell = max(protocol.cutoffs[0] / CELLS_OF_CUTOFF, float(np.sqrt(np.prod(high - low) / MOST_CELLS)))
         width, height = (np.floor((high - low) / cell).astype(int) + 1).tolist()
         cells = np.empty(points.shape[1], np.int32)
@@ -308,7 +309,19 @@ class FrameIndex:
         rank = np.argsort(np.argsort(np.array(y.tokens)))
         others = others + len(groups[0].closed)
         ends = np.stack([start, stop]).astype(np.int64)
-        return cls(lines, closed, own, others, cells, low, cell, (width, height), ends, rank, protocol)
+        return cls(
+            lines=lines,
+            closed=closed,
+            own=own,
+            others=others,
+            cells=cells,
+            corner=low,
+            cell=cell,
+            shape=(width, height),
+            ends=ends,
+            rank=rank,
+            protocol=protocol,
+        )
 
     def bounds(self, frame: int, among: Indices | slice = slice(None)) -> Floats:
         """Return lower bounds of the distances from a frame of the first set to frames of the second."""

@@ -287,17 +287,25 @@ def _place(
     world: World | None,
 ) -> SuspiciousPlace:
     """Return a place. Its line is the longest of its frames; without poses there is one frame."""
-    source = lone if draft.kind == "not_in_truth" else lines
+    source = lines
+    if draft.kind == "not_in_truth":
+        source = lone
     sizes = np.diff(source.offsets)[draft.rows]
     longest = int(np.argmax(sizes))
     row = int(draft.rows[longest])
     line = source.points[source.offsets[row] : source.offsets[row + 1]]
     length = float(np.sqrt(np.square(np.diff(line, axis=0)).sum(axis=1)).sum())
-    x, y = (float("nan"), float("nan"))
+    x = float("nan")
+    y = float("nan")
+    scenes: set[str] = set()
     if world is not None:
         line = world.moved(line, np.full(len(line), int(draft.frame[longest])))
         x, y = line[len(line) // 2].tolist()
-    scenes = () if world is None or world.scenes is None else {world.scenes[frame] for frame in frames}
+        if world.scenes is not None:
+            scenes = {world.scenes[frame] for frame in frames}
+    shift = float("nan")
+    if draft.kind == "shifted":
+        shift = float(np.hypot(*draft.shifts[0]))
     return SuspiciousPlace(
         kind=draft.kind,
         class_name=first.class_names[draft.label],
@@ -307,7 +315,7 @@ def _place(
         length=length,
         x=x,
         y=y,
-        shift=float(np.hypot(*draft.shifts[0])) if draft.kind == "shifted" else float("nan"),
+        shift=shift,
         tokens=tuple(first.tokens[frame] for frame in frames),
         scenes=tuple(sorted(scenes)),
         line=line,

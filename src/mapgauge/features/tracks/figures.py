@@ -88,7 +88,11 @@ def lags(
     # Matplotlib omits labels with a leading underscore.
     called = [f" {name}" if name.startswith("_") else name for name in called]
     alone = len(methods) == 1
-    sheet = canvas(look().page if alone else look().column, HEIGHT * look().room, 1 + alone, ax=ax)
+    high = HEIGHT * look().room
+    if alone:
+        sheet = canvas(look().page, high, 2, ax=ax)
+    else:
+        sheet = canvas(look().column, high, 1, ax=ax)
     handles: list[Line2D | Patch] = []
     if alone:
         (method,) = methods

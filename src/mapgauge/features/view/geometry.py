@@ -48,22 +48,33 @@ class Geometry:
         world = is_map(first)
         sample = np.unique(np.linspace(0, len(first.tokens) - 1, _SAMPLE).astype(int)).tolist()
         bounds = truth_bounds(first.of_frames(sample), centred=world)
-        frames, note = frames_in_time(first, () if world else poses)
+        if world:
+            poses = ()  # a map has no ego
+        frames, note = frames_in_time(first, poses)
+        tracks = None
+        if not world:
+            tracks = ego_tracks(frames)
+        drive = None
+        if not world and frames.poses is not None:
+            drive = frames
         if frames.scenes is None:
             order = time_order(frames.timestamps, frames.tokens).tolist()
         else:
             order = [frame for some in frames_by_scene(frames).values() for frame in some]
-        seconds = seconds_of(frames.timestamps)
+        times = seconds_of(frames.timestamps)
+        seconds = None
+        if times is not None:
+            seconds = np.array(times)
         return cls(
             methods=methods,
             world=world,
             bounds=bounds,
             order=np.array(order, np.int32),
-            seconds=None if seconds is None else np.array(seconds),
-            tracks=None if world else ego_tracks(frames),
+            seconds=seconds,
+            tracks=tracks,
             scenes=frames.scenes,
             note=note,
-            drive=None if world or frames.poses is None else frames,
+            drive=drive,
         )
 
     @property

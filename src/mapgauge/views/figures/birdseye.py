@@ -293,22 +293,27 @@ def view_of(assignments: list[Assignment], least: float, region: Region | None, 
 
 def legend_of(panels: Sequence[Panel], colours: dict[str, str], view: View) -> list[Artist]:
     """Return the entries of the legend: classes by colour, then symbols in grey."""
-    both = [panel for panel in panels if panel.truth and panel.predictions]
-    legible = [panel for panel in both if panel.detail and view.scale * 96 / 72 >= LEGIBLE]
-    pairs = any(len(match.pairs) for panel in legible for match in panel.assignment.matches)
-    boxes = panels[0].assignment.boxes[1] + sum(panel.assignment.boxes[0] for panel in panels if panel.predictions)
-    ignored = any(panel.assignment.ignored for panel in panels)
-    entries = [
+    with_truth = [panel for panel in panels if panel.truth]
+    with_predictions = [panel for panel in panels if panel.predictions]
+    entries: list[Entry] = [
         *_class_entries(colours),
-        *_truth_entries([panel for panel in panels if panel.truth], view),
-        *_prediction_entries([panel for panel in panels if panel.predictions], view),
-        *([("ignored", ignored_line(_NONE))] if ignored else []),
-        *([("matched points", Line2D([], [], color=INK, linewidth=0.5))] if pairs else []),
-        *([("unmatched point", hollow_points(_NONE, GREY, 2.6))] if legible else []),
-        *link_handles(panels),
-        *([("ego", ego_handle())] if view.ego else []),
-        *([(f"{boxes} boxes in the image are not drawn", Line2D([], [], linestyle="none"))] if boxes else []),
+        *_truth_entries(with_truth, view),
+        *_prediction_entries(with_predictions, view),
     ]
+    if any(panel.assignment.ignored for panel in panels):
+        entries.append(("ignored", ignored_line(_NONE)))
+    legible = [panel for panel in with_truth if panel.predictions and panel.detail and view.scale * 96 / 72 >= LEGIBLE]
+    if any(len(match.pairs) for panel in legible for match in panel.assignment.matches):
+        entries.append(("matched points", Line2D([], [], color=INK, linewidth=0.5)))
+    if legible:
+        entries.append(("unmatched point", hollow_points(_NONE, GREY, 2.6)))
+    entries += link_handles(panels)
+    if view.ego:
+        entries.append(("ego", ego_handle()))
+    boxes_of_truth = panels[0].assignment.boxes[1]  # all panels show the same truth
+    boxes = boxes_of_truth + sum(panel.assignment.boxes[0] for panel in with_predictions)
+    if boxes:
+        entries.append((f"{boxes} boxes in the image are not drawn", Line2D([], [], linestyle="none")))
     handles: list[Artist] = []
     for label, handle in entries:
         handle.set_label(label)
@@ -437,7 +442,10 @@ def scene(
     frames = scene_frames(methods[0], scene)
     chosen = np.unique(np.linspace(0, len(frames) - 1, min(count, len(frames))).round().astype(int)).tolist()
     seconds = seconds_of(timestamps_of(methods[0], frames))
-    titles = [f"frame {k + 1}" if seconds is None else f"{seconds[k]:.1f} s" for k in chosen]
+    if seconds is None:
+        titles = [f"frame {k + 1}" for k in chosen]
+    else:
+        titles = [f"{seconds[k]:.1f} s" for k in chosen]
     tokens = [methods[0].tokens[frames[k]] for k in chosen]
     drawn = [[_assignment(method, token) for token in tokens] for method in methods]
     flat = [frame for row in drawn for frame in row]
@@ -465,9 +473,11 @@ def scene(
             }
             panels.append(Panel(name, frame, values={}, paint=paint, **shown))
             places.append((k // columns * len(methods) + m, k % columns))
-    handles = legend_of(panels, {} if tracked else colours, view)
     if tracked:
-        handles += [Line2D([], [], linestyle="none", label="colour: track")]
+        handles = legend_of(panels, {}, view)
+        handles.append(Line2D([], [], linestyle="none", label="colour: track"))
+    else:
+        handles = legend_of(panels, colours, view)
     margin = LEFT + (LINE if len(methods) > 1 else 0)
     sheet, view = sheet_of(
         panels, places, view, handles=handles, title=title, ax=ax, narrowest=NARROWEST_PANEL, margin=margin

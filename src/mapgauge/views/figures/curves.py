@@ -217,7 +217,10 @@ def ranges(
         ]
     else:
         with_value = [name for name in only.class_names if name not in only.without_value]
-        named = most_frequent(with_value, [only], DISTINCT if len(with_value) <= DISTINCT else DISTINCT - 1)
+        most = DISTINCT
+        if len(with_value) > DISTINCT:
+            most = DISTINCT - 1  # the others share the last entry of the legend
+        named = most_frequent(with_value, [only], most)
         colours = colours_of(named)
         faint = [only.classes[name] for name in with_value if name not in colours]
         lines = [(word_of(name), only.ranges, only.classes[name], colours[name]) for name in named]

@@ -163,12 +163,13 @@ def _by_class(
     looks = method_looks(methods)
     drawn = bands_of(methods)
     rows = len(thresholds)
-    high = (PANEL if len(named) > 1 else HEIGHT - 0.6) * look().room
-    height = rows * (high + 0.12 * look().room) + 0.75 * look().room
     if len(named) > 1:
         width = look().page
+        high = PANEL * look().room
     else:
         width = look().column
+        high = (HEIGHT - 0.6) * look().room
+    height = rows * (high + 0.12 * look().room) + 0.75 * look().room
     sheet = canvas(width, height, rows * len(named), rows=rows, ax=ax, share=True)
     for k, axes in enumerate(sheet.axes):
         row, column = divmod(k, len(named))
@@ -185,15 +186,25 @@ def _by_class(
             _draw_band(axes, method, metric, label, place=place, drawn=drawn[name], colour=colour)
             label_of = f"{word_of(class_name)}, {name}"
             axes.plot(x, y, **looks[name], linewidth=1.1, drawstyle="steps-pre", label=label_of)
-            end = (float(x[-1]), float(y[-1])) if len(x) else (float("nan"), 0.0)
-            area = method.classes[class_name][str(ValueKey(metric, value))]
-            ends.append(End(*end, number(area), looks[name]["color"]))
-        about = panel_title(metric, value)
-        dress(axes, "recall" if row == rows - 1 else "", f"{about}\nprecision" if column == 0 else "")
+            area = number(method.classes[class_name][str(ValueKey(metric, value))])
+            if len(x):
+                ends.append(End(float(x[-1]), float(y[-1]), area, colour))
+            else:
+                ends.append(End(float("nan"), 0.0, area, colour))
+        below = ""
+        if row == rows - 1:
+            below = "recall"
+        beside = ""
+        if column == 0:
+            beside = f"{panel_title(metric, value)}\nprecision"
+        dress(axes, below, beside)
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1.02)
         axes.tick_params(labelbottom=row == rows - 1)
-        write_ends(axes, ends, high if sheet.own else axes.get_window_extent().height / sheet.figure.dpi)
+        if sheet.own:
+            write_ends(axes, ends, high)
+        else:
+            write_ends(axes, ends, axes.get_window_extent().height / sheet.figure.dpi)
         if row == 0:
             room = width / len(named) - 0.3 * look().room
             name_of = shortened(word_of(class_name), room, look().normal)

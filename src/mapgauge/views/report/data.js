@@ -5,7 +5,7 @@ const frameCount = meta.tokens.length;
 const classCount = meta.classes.length;
 
 const arrays = {}; // the values of all frames, and in a report the geometry of those that can be drawn
-const extras = []; // what only some pages have, such as strip.js; explorer.js says what they can do
+const extras = []; // what scripts of sections add to the page; explorer.js says what they can do
 
 // Named arrays in a block, which begin at `base`.
 function unpacked(block, directory, base = 0) {

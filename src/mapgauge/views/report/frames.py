@@ -123,46 +123,59 @@ def _rankings(
     Frames without a value are left out. A part of 0 and a difference in the other direction are no reason either.
     """
     tables = [{key: column[0].astype(np.float64) for key, column in table.items()} for table in numbers]
+    owners = _owners(names)
     computed = [metric.name for metric in metrics]
     for metric in metrics:
-        again = is_repeated(metric, computed)
-        if metric.lower_is_better:
-            sign = 1.0
-            word = "highest"
-        else:
-            sign = -1.0
-            word = "lowest"
-        for value in metric.with_role("part") if again else metric.with_role("main", "part"):
-            main = value.role == "main"
-            for name, table in zip(names, tables, strict=True):
-                if value.key in table:
-                    cost = sign * table[value.key]
-                    if main:
-                        ranked = np.isfinite(cost)
-                    else:
-                        ranked = np.isfinite(cost) & (cost != 0)
-                    of = f" of {name}" if len(names) > 1 else ""
-                    yield f"{'worst' if main else word} {value.words}{of}", _descending(cost, ranked)
-        for i, j in () if again else combinations(range(len(names)), 2):
+        sign = _sign_of(metric)
+        extreme = "highest" if metric.lower_is_better else "lowest"
+        # Another metric has the same main value, and gave these reasons for it.
+        repeats = is_repeated(metric, computed)
+        roles = ("part",) if repeats else ("main", "part")
+        for value in metric.with_role(*roles):
+            for owner, table in zip(owners, tables, strict=True):
+                if value.key not in table:
+                    continue
+                cost = sign * table[value.key]
+                if value.role == "main":
+                    yield f"worst {value.words}{owner}", _descending(cost, np.isfinite(cost))
+                else:
+                    yield f"{extreme} {value.words}{owner}", _descending(cost, np.isfinite(cost) & (cost != 0))
+        if repeats:
+            continue
+        for i, j in combinations(range(len(names)), 2):
             for better, worse in ((i, j), (j, i)):
                 lead = sign * (tables[worse][metric.main.key] - tables[better][metric.main.key])
                 yield f"{names[better]} most ahead of {names[worse]} in {metric.title}", _descending(lead, lead > 0)
+
+
+def _owners(names: Sequence[str]) -> list[str]:
+    """Return what a reason says of the method that a value belongs to: nothing if there is only one."""
+    if len(names) == 1:
+        return [""]
+    return [f" of {name}" for name in names]
+
+
+def _sign_of(metric: Metric) -> float:
+    """Return the factor that makes the values of a metric costs: larger ones are worse."""
+    if metric.lower_is_better:
+        return 1.0
+    return -1.0
 
 
 def _rankings_of_classes(
     metrics: Sequence[Metric], names: Sequence[str], numbers: Sequence[Numbers], classes: Sequence[str]
 ) -> Iterator[tuple[str, list[int]]]:
     """Yield the frames with the worst value of each class, and those where one method leads most."""
+    owners = _owners(names)
     computed = [metric.name for metric in metrics]
     for metric in metrics:
         if is_repeated(metric, computed) or any(metric.main.key not in table for table in numbers):
             continue
-        sign = 1.0 if metric.lower_is_better else -1.0
+        sign = _sign_of(metric)
         for c, class_name in enumerate(classes):
             costs = [sign * table[metric.main.key][1 + c].astype(np.float64) for table in numbers]
-            for name, cost in zip(names, costs, strict=True):
-                of = f" of {name}" if len(names) > 1 else ""
-                yield f"worst {metric.main.words} of {class_name}{of}", _descending(cost, np.isfinite(cost))
+            for owner, cost in zip(owners, costs, strict=True):
+                yield f"worst {metric.main.words} of {class_name}{owner}", _descending(cost, np.isfinite(cost))
             for i, j in permutations(range(len(names)), 2):
                 lead = costs[j] - costs[i]
                 reason = f"{names[i]} most ahead of {names[j]} in {metric.title} of {class_name}"
