@@ -44,9 +44,9 @@ class ErrorsOptions(Printing):
             callback=bounded("--confidence", "from 0 to 1", lambda share: 0 <= share <= 1),
         ),
     ] = 0.0
-    cutoff: o.CutoffOption = None
+    cutoff: o.OneCutoffOption = None
     poses: o.PosesOption = None
-    worst: Annotated[int, o.worst_option("connected runs of pieces of one class", least=0)] = 5
+    worst: Annotated[int, o.worst_option("a place: connected pieces of one class", least=0)] = 5
     figure: Annotated[Path | None, o.figure_option("the road network, coloured by what is not found")] = None
     title: o.TitleOption = None
     protocol: o.ProtocolOption = None

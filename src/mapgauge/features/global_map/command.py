@@ -43,9 +43,9 @@ class GlobalMapOptions(Printing):
         str, o.choice("--rule", o.COMPUTED, _RULE, "stack", "last", "longest", "median", "maptracker", "globalmapnet")
     ] = "median"
     region: o.RegionOption = "60x30"
-    cutoff: o.CutoffOption = None
+    cutoff: o.OneCutoffOption = None
     over_time: Annotated[
-        bool, o.option("--over-time", o.COMPUTED, "Also compute the values after 10, 20, ... 100 % of the frames.")
+        bool, o.option("--over-time", o.COMPUTED, "Also compute the values after each tenth of the frames.")
     ] = False
     pose_noise: Annotated[Texts, o.option("--pose-noise LATERAL,LONGITUDINAL,DEGREES", o.COMPUTED, _NOISE)] = None
     poses: o.PosesOption = None
