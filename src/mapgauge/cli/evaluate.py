@@ -12,7 +12,7 @@ from mapgauge.cli import parsing
 from mapgauge.cli.command import command, without_effect
 from mapgauge.cli.compile import compile_for
 from mapgauge.cli.emit import Printing, emit
-from mapgauge.cli.inputs import Reading, check_classes, check_files, options_of, turned
+from mapgauge.cli.inputs import InputReader, check_classes, check_files, options_of, turned
 from mapgauge.cli.methods import keep_order
 from mapgauge.cli.output import exit_on, exit_without_truth
 from mapgauge.cli.slices import are_slices, show_slices, slices_of, tags_of
@@ -290,7 +290,7 @@ def _in_memory(options: EvaluateOptions, prepare: "Callable[[], None]") -> "InMe
     """Return how both sides are read as a whole. ``prepare`` is done while the first bytes are read."""
     from mapgauge.cli.runs import InMemory
 
-    reading = Reading(workers=options.workers)
+    reading = InputReader(workers=options.workers)
     first, *others = options.predictions
     read: list[Callable[[], MapFrames]] = [reading.predictions_ahead(first, prepare)]
     read += [partial(reading.predictions, path) for path in others]
@@ -322,7 +322,7 @@ def _streamed(options: EvaluateOptions, prepare: "Callable[[], None]") -> "Strea
     )
 
 
-def _chosen_truth(reading: Reading, path: Path, lists: Sequence[Path]) -> "MapFrames":
+def _chosen_truth(reading: InputReader, path: Path, lists: Sequence[Path]) -> "MapFrames":
     """Read the truth, or the frames of it that lists of tokens name."""
     from mapgauge.io.files.source import read_tokens
 

@@ -9,7 +9,7 @@ from mapgauge.cli import output as out
 from mapgauge.cli import parsing
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
-from mapgauge.cli.inputs import Reading, check_files, check_unnamed, options_of
+from mapgauge.cli.inputs import InputReader, check_files, check_unnamed, options_of
 from mapgauge.cli.parsing import Texts, valid
 from mapgauge.cli.targets import check_figure, check_targets
 
@@ -116,7 +116,7 @@ def _read(options: GlobalMapOptions, region: tuple[float, float]) -> "tuple[MapF
     from mapgauge.features.tracks.tracking import track
     from mapgauge.truth.poses import read_poses
 
-    reading = Reading(workers=options.workers)
+    reading = InputReader(workers=options.workers)
     frames = reading.alone(options.predictions)
     true = [reading.truth(path) for path in options.truth]
     if options.poses is None:

@@ -9,7 +9,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli import output as out
 from mapgauge.cli.command import command, without_effect
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit, one_or_all, show
-from mapgauge.cli.inputs import Reading, check_files, options_of
+from mapgauge.cli.inputs import InputReader, check_files, options_of
 from mapgauge.cli.methods import Methods
 from mapgauge.cli.parsing import bounded, place, refuse, settings_of
 from mapgauge.cli.summary import show_results
@@ -96,7 +96,7 @@ def _read(prior: Path, workers: int | None) -> "Frames":
     given = options_of(prior)
     if not given:
         return place(prior)
-    reading = Reading(workers=workers)
+    reading = InputReader(workers=workers)
     if not set(given) <= {"properties", "rename", "project"}:
         return reading.truth(prior)
     return MapOptions(path=Path(prior), read=lambda: reading.truth(prior), options=given)

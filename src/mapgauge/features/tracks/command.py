@@ -10,7 +10,7 @@ from mapgauge.cli import output as out
 from mapgauge.cli import parsing
 from mapgauge.cli.command import command, without_effect
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
-from mapgauge.cli.inputs import Reading, check_files, check_unnamed, is_results, options_of
+from mapgauge.cli.inputs import InputReader, check_files, check_unnamed, is_results, options_of
 from mapgauge.cli.parsing import Texts, refuse, valid
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.words import counted
@@ -83,7 +83,7 @@ def _measured(
     """Return the flicker of each method."""
     from mapgauge.features.tracks.consistency import consistency as measure
 
-    reading = Reading(workers=options.workers)
+    reading = InputReader(workers=options.workers)
     if options.poses is None:
         poses = None
     else:
@@ -200,7 +200,7 @@ def track(options: TrackOptions) -> None:
 
     predictions = options.predictions
     region, cutoff = _check_track(options)
-    reading = Reading(workers=options.workers)
+    reading = InputReader(workers=options.workers)
     frames = reading.alone(predictions)
     with out.progress(f"tracking {predictions}", "scenes") as advance:
         if options.poses is None:
