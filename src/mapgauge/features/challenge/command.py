@@ -13,7 +13,7 @@ from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
 from mapgauge.cli.helps import CommandGroup
 from mapgauge.cli.inputs import InputReader, check_files
 from mapgauge.cli.output import Table, inform, printable, warn
-from mapgauge.cli.parsing import Texts, listed, metrics_of_each, refuse, settings_of, valid
+from mapgauge.cli.parsing import Texts, listed, metrics_of_each, one_protocol, refuse, settings_of, valid
 from mapgauge.cli.targets import PAGES, check_targets, make_folder
 from mapgauge.words import counted
 
@@ -81,10 +81,8 @@ def init(options: InitOptions) -> None:
     results of simple baselines, for the organiser alone: the truth itself, an empty map, and a copy of --prior.
     """
     check_files(options.truth, *([options.prior] if options.prior else []))
-    names = listed(options.protocol) or ["paper-60x30"]
-    if len(names) > 1:
-        refuse("--protocol", "a challenge has one protocol")
-    protocol = settings_of(names[0], cutoff=options.cutoff, classes=options.classes, changes=options.changes)
+    name = one_protocol(options.protocol)
+    protocol = settings_of(name, cutoff=options.cutoff, classes=options.classes, changes=options.changes)
     (metrics,) = metrics_of_each([protocol], options.metrics)
     limits = _limits(options.limits)
     target = options.output / MANIFEST
