@@ -12,7 +12,7 @@ import typer
 
 from mapgauge.cli.inputs import input_file
 from mapgauge.cli.output import set_quiet
-from mapgauge.cli.parsing import Texts, bounded, refuse, valid
+from mapgauge.cli.parsing import PROTOCOL, Texts, bounded, length_of_cutoff, refuse, valid
 from mapgauge.evaluation.engines import ENGINES
 from mapgauge.words import did_you_mean
 
@@ -76,7 +76,7 @@ def protocol_option(more: str = "") -> Any:
     return option(
         "--protocol -p NAME,...",
         COMPUTED,
-        f"Settings by name; see `mapgauge list protocols`.{more}  [default: paper-60x30]",
+        f"Settings by name; see `mapgauge list protocols`.{more}  [default: {PROTOCOL}]",
         autocompletion=_names("protocols", "PROTOCOLS"),
     )
 
@@ -89,11 +89,6 @@ def metrics_option(default: str) -> Any:
         f"Metrics to compute; see `mapgauge list metrics`. Default: {default}.",
         autocompletion=_names("metrics.table", "METRICS"),
     )
-
-
-def cutoff_option(more: str) -> Any:
-    """Return the option of cutoffs, with what is particular to a command."""
-    return option("--cutoff -c METRES,...", COMPUTED, f"Cutoffs of PLD, in metres. {more}")
 
 
 def scene_option(default: str) -> Any:
@@ -145,17 +140,18 @@ _METHODS = (
     "Files written by `mapgauge evaluate -o`, or folders of them; or predictions and, as the last, the truth, "
     "which are evaluated by the protocol."
 )
+METHODS = "FILE"  # the metavariable of results, or predictions and truth
+RESULTS = {"RESULT", "RESULTS"}  # those of results only
 PredictionsArgument = Annotated[list[Path], files_argument("PREDICTIONS", _PREDICTIONS)]
 TruthArgument = Annotated[Path, files_argument("TRUTH", "The file of the truth. It comes last.")]
 ResultsArgument = Annotated[list[Path], files_argument("RESULTS", f"{_RESULTS} A name can follow: FILE,name=MapTR.")]
-MethodsArgument = Annotated[list[Path], files_argument("FILE", _METHODS)]
+MethodsArgument = Annotated[list[Path], files_argument(METHODS, _METHODS)]
 
 ProtocolOption = Annotated[Texts, protocol_option()]
 MetricsOption = Annotated[Texts, metrics_option("all metrics of the protocol except completeness and causes")]
-CutoffOption = Annotated[
-    Texts, cutoff_option("With several, tables show that of the protocol if it is among them, and else the first.")
-]
-OneCutoffOption = Annotated[Texts, cutoff_option("This command takes one.")]
+_CUTOFF = "Cutoffs of PLD. With several, tables show that of the protocol if it is among them, and else the first."
+CutoffOption = Annotated[Texts, option("--cutoff -c METRES,...", COMPUTED, _CUTOFF)]
+ONE_CUTOFF = option("--cutoff -c METRES", COMPUTED, "Cutoff of PLD.", callback=length_of_cutoff)
 SetOption = Annotated[
     Texts,
     option(
