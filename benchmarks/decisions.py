@@ -2,8 +2,9 @@
 
 Run it with ``python -m benchmarks.decisions TABLE [WORLDS]``, where TABLE is ``power``, ``margins``, ``seeds``,
 ``crossed`` or ``ties``. It prints a table in GitHub markdown, which is in
-``docs/explanation/interval-study.md``. Scenes are made up, so the true difference is known. All cores are used. Seeds are fixed, and worlds are drawn in parts of
-``PART`` worlds with a seed each: the same command prints the same table, on any number of cores.
+``docs/explanation/interval-study.md``. Scenes are made up, so the true difference is known. All cores are used. Seeds
+are fixed, and worlds are drawn in parts of ``PART`` worlds with a seed each: the same command prints the same table, on
+any number of cores.
 """
 
 import math
