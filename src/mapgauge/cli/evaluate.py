@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mapgauge.results.tags import Tags
 _PAGE_HELP = "Also write a report (.html). With several protocols, one for each: FILE-PROTOCOL.html."
 _WITH_GEOMETRY_HELP = "Also write predictions and truth to the file of -o. `report` and `show` then need no other file."
+_PROTOCOL_HELP = " With several, files are read once, and one table has all values."
 _BY_HELP = f"{o.BY} With --latex, `class` gives a column for each class."
 _TABLES_HELP = "Also print a table of all values of each metric, by class."
 _METADATA_HELP = "Keep a note with the results, such as commit=4f2a. Can be repeated."
@@ -44,7 +45,7 @@ class EvaluateOptions(Printing):
 
     predictions: o.PredictionsArgument
     truth: o.TruthArgument
-    protocol: o.ProtocolOption = None
+    protocol: Annotated[parsing.Texts, o.protocol_option(_PROTOCOL_HELP)] = None
     metrics: o.MetricsOption = None
     cutoff: o.CutoffOption = None
     classes: o.ClassesOption = None
@@ -96,7 +97,7 @@ class EvaluateOptions(Printing):
 def evaluate(options: EvaluateOptions) -> None:
     """Compare predictions with truth.
 
-    Prints what was compared, what comes out in a few sentences, a table, the worst frame, and possible problems with
+    Prints what was compared, the answer in a few sentences, a table, the worst frame, and possible problems with
     the input; with --prior also the tables of `mapgauge changes`. If both sides are Parquet (a file, a folder or a
     URL), they are read in chunks, on this machine or on a Dask cluster.
     """

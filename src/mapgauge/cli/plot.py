@@ -28,19 +28,19 @@ def _figure(name: str) -> str:
     return name
 
 
-def _only(option: str) -> str:
-    """Return the figures that take an option, for its help."""
+def _for(option: str) -> str:
+    """Return the beginning of the help of an option: which figures take it."""
     able = [name for name, (_, _, row) in figures().items() if option in row.options]
     if not able:
         return ""
-    return f" ({', '.join(able)})"
+    return f"For {' and '.join(able)}: "
 
 
-_METRIC_HELP = f"Metric that decides what a hit is{_only('metric')}. Default: the first AP of the results."
-_THRESHOLD_HELP = f"Threshold of a hit{_only('threshold')}. Default: a panel for each."
-_VALUE_HELP = f"Value of a frame{_only('value')}, such as pld, missed or truth. Default: pld."
-_SCENE_HELP = f"Scene to draw{_only('scene')}. Default: the worst."
-_CLASSES_HELP = f"Classes to look at{_only('classes')}. Default: all."
+_METRIC_HELP = f"{_for('metric')}the metric of hits, such as ap_chamfer. Default: the first AP of the results."
+_THRESHOLD_HELP = f"{_for('threshold')}the threshold of hits. Default: a panel for each."
+_VALUE_HELP = f"{_for('value')}the value of frames, such as pld, missed or truth. Default: pld."
+_SCENE_HELP = f"{_for('scene')}the scene. Default: the worst."
+_CLASSES_HELP = f"{_for('classes')}the classes. Default: all."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,16 +29,15 @@ _OTHERWISE = f"one of {', '.join(RANKS)}"  # what else than a token --frame take
 PANELS = 12  # frames of a scene
 SHEET, MOST, ACROSS = 6, 60, 3  # frames of a sheet that meet a condition, frames of any sheet, and those side by side
 _FRAME_HELP = (
-    "Frame to draw; the beginning of a token is enough. Ranks are worst, best and median, by the first value of frames "
-    "in the first file, usually PLD. worst:6 draws a sheet. A condition, as in `frames --where`, draws the "
+    "Frame to draw: a token or its beginning, or worst, best or median. Frames are ranked by their first value in the "
+    "first file, usually PLD. worst:6 draws a sheet of six. A condition, as in `frames --where`, draws the "
     f'{SHEET} worst frames that meet it, and "worst:12 where pld < 0.9" as many as it says.'
 )
 _RANKED = re.compile(
     r"\s*(?P<rank>worst|best|median)\s*(?::\s*(?P<count>\d{1,9}))?(?:\s+where\s+(?P<query>.+))?\s*", re.I
 )
 _CONDITION = re.compile(r"[<>=]|\b(?:not|in|and|or)\s", re.I)  # of other texts than tokens
-_SCENE_HELP = "Scene to draw over time, in place of frames."
-_PANELS_HELP = f"Largest number of frames of the scene. They are evenly spread over it. Default: {PANELS}."
+_PANELS_HELP = f"With --scene: the largest number of frames, evenly spread over it. Default: {PANELS}."
 _CONFIDENCE_HELP = "Leave out predictions with a lower confidence. Matches and values do not change."
 
 
@@ -49,7 +48,7 @@ class ShowOptions:
     files: o.MethodsArgument
     output: Annotated[Path, o.output_option("FILE", "A figure (.png, .svg or .pdf).")]
     frame: Annotated[str, o.option("--frame TOKEN|RANK|QUERY", o.DRAWN, _FRAME_HELP)] = "worst"
-    scene: Annotated[str | None, o.option("--scene NAME", o.DRAWN, _SCENE_HELP)] = None
+    scene: Annotated[str | None, o.scene_option("one frame is drawn")] = None
     panels: Annotated[int | None, o.option("--panels N", o.DRAWN, _PANELS_HELP, least=1)] = None
     side_by_side: Annotated[bool, o.option("--side-by-side", o.DRAWN, "Draw the truth in a panel of its own.")] = False
     confidence: Annotated[
