@@ -70,7 +70,7 @@ FEATURE = Feature(
             examples=("results.mg --worst 20", 'results.mg --where "pld > 0.8 and missed > 2" --tokens'),
         ),
         "show": Command(
-            place="cli.plot:show",
+            place="cli.show:show",
             group="Look",
             order=4,
             examples=("results.mg -o frame.png", "predictions.json truth.pkl --frame best -o best.png"),
@@ -82,7 +82,7 @@ FEATURE = Feature(
             examples=("parts A.mg B.mg -o parts.pdf", "pr results.mg --threshold 0.5 -o pr.svg"),
         ),
         "report": Command(
-            place="cli.plot:report",
+            place="cli.report:report",
             group="Look",
             order=1,
             examples=("results.mg -o report.html", "A.mg B.mg --frames 50 -o report.html"),
