@@ -190,13 +190,15 @@ def _run(
         geometry="original" if options.with_geometry else None,
         keep=watch.keeps_data,
     )
+    answers: list[Answer] = []
     with watch.attempt():
-        _print(options, plan, results, watch, tags)
+        answers = _answers(plan, watch)
+        _print(options, plan, results, watch, answers, tags)
     watch.end_of_text()
     with watch.attempt():
         keep_order(plan.targets)
         keep_order(plan.folders)
-    write_reports(plan, results, pages, watch, title=options.title, by=options.slice_by, tags=tags)
+    write_reports(plan, results, pages, watch, answers=answers, title=options.title, by=options.slice_by, tags=tags)
     watch.outputs.end()
     exit_on(options.fail_on, watch.findings)
     exit_without_truth(watch.findings)
@@ -207,6 +209,7 @@ def _print(
     plan: "RunPlan",
     results: "Sequence[Results]",
     watch: EvaluationWatch,
+    answers: "Sequence[Answer]",
     tags: "Tags | None",
 ) -> None:
     """Print what comes out, with the tables of a prior and of subsets."""
@@ -223,7 +226,7 @@ def _print(
     document = Evaluated(
         names=plan.names,
         results=results,
-        answers=_answers(plan, watch),
+        answers=answers,
         files=[*options.predictions, options.truth],
         targets=[target if target in watch.saved else None for target in plan.targets],
         findings=watch.findings,
