@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+_SHORTEST = 4  # letters of a name that is compared with the beginnings of longer names
+_OF_BEGINNING = 0.8  # the least similarity of such a beginning; that of whole names is 0.6
+
 
 def counted(count: int, one: str, many: str = "", form: str = "") -> str:
     """Return a number with the words for one or for several. Without ``many``, the words for several end in s.
@@ -21,9 +24,16 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
     >>> did_you_mean("dividers", ["divider", "boundary"]), did_you_mean("PLD", ["pld"]), did_you_mean("x", ["pld"])
     ('. Did you mean divider?', '. Did you mean pld?', '')
+    >>> did_you_mean("papper", ["even-60x30", "paper-60x30", "paper-100x50"])
+    '. Did you mean paper-60x30?'
     """
     by_lower_case = {one.lower(): one for one in known}
-    near = get_close_matches(str(name).lower(), by_lower_case, 1)
+    wanted = str(name).lower()
+    near = get_close_matches(wanted, by_lower_case, 1)
+    if not near and len(wanted) >= _SHORTEST:
+        # A long name whose beginning was misspelt: "papper" is near to "paper-60x30".
+        beginnings = {one[: len(wanted)]: one for one in reversed(by_lower_case)}
+        near = [beginnings[one] for one in get_close_matches(wanted, beginnings, 1, _OF_BEGINNING)]
     if near:
         return f". Did you mean {by_lower_case[near[0]]}?"
     return ""

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -195,6 +196,7 @@ _MORE = {  # about options of a file
     "project": ", such as PREDICTIONS,project=auto TRUTH,project=auto",
     "tags": ", for the truth or the first results",
 }
+_NEAR = 0.8  # the least similarity of an option of the same command, which is advised before those of others
 _OWNERS = 3  # an option of more commands is not explained by their names
 
 
@@ -237,6 +239,9 @@ def advice(command: str | None, option: str) -> str:
             return f"It is a setting. Evaluate first: {evaluate_first(command, [], '--set', f'{key}=VALUE')}"
     if command in ("evaluate", "sweep") and key in Protocol.__dataclass_fields__:
         return f"Write --set {key}=VALUE"
+    own = [name.lstrip("-") for name in parameters if name.startswith("--")]
+    if get_close_matches(option.lstrip("-"), own, 1, _NEAR):
+        return ""  # the parser names it
     owners = [name for name, options in known.items() if option in options]
     if 0 < len(owners) <= _OWNERS:
         return f"It is an option of {' and '.join(owners)}"

@@ -1,0 +1,91 @@
+"""What the command line says to somebody who uses it for the first time and mistypes something."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+import mapgauge as mg
+
+
+def test_results_in_a_file_with_another_suffix_are_results(call: Run, world: Path, tmp_path: Path) -> None:
+    shutil.copy(world / "good.mg", tmp_path / "out.txt")
+    done = call("compare", tmp_path / "out.txt", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["names"] == ["out"]
+    refused = call("evaluate", tmp_path / "out.txt", "truth.geojson")
+    assert "these are results, expected predictions or truth" in refused.stderr
+
+
+def test_a_misspelt_key_at_the_top_is_named_with_the_right_one(call: Run, world: Path, tmp_path: Path) -> None:
+    document = json.loads((world / "good.json").read_text())
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text(json.dumps({"meta": document["meta"], "result": document["results"]}))
+    done = call("inspect", wrong)
+    assert "unknown format: JSON with the keys meta, result at its top. Did you mean results?" in done.stderr
+
+
+def test_of_many_keys_at_the_top_the_first_are_named(call: Run, tmp_path: Path) -> None:
+    file = tmp_path / "many.json"
+    file.write_text(json.dumps({f"key{k}": {"inner": 1} for k in range(20)}))
+    said = call("inspect", file).stderr
+    assert "JSON with the keys key0, key1, key2, key3, key4, key5, key6, key7, ... at its top. Known: " in said
+
+
+def test_a_misspelt_option_of_the_command_comes_before_those_of_others(call: Run) -> None:
+    said = call("evaluate", "good.json", "truth.geojson", "--metric", "pld").stderr
+    assert "No such option: --metric" in said
+    assert "--metrics" in said
+    assert "option of plot" not in said
+    assert "It is an option of frames" in call("compare", "good.mg", "--like", "a").stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [("papper", "paper-60x30"), ("paper-60x31", "paper-60x30"), ("openlane", "openlanev2")]
+)
+def test_the_nearest_protocol_comes_before_the_list(call: Run, given: str, meant: str) -> None:
+    said = call("evaluate", "good.json", "truth.geojson", "-p", given).stderr
+    assert f"unknown protocol '{given}'. Did you mean {meant}? Known: paper-60x30, " in said
+
+
+def test_a_protocol_that_is_near_to_none_gets_the_list(call: Run) -> None:
+    said = call("evaluate", "good.json", "truth.geojson", "-p", "bla").stderr
+    assert "unknown protocol 'bla'. Known: paper-60x30, " in said
+
+
+def test_a_folder_names_the_files_in_it_and_recommends_none(call: Run, world: Path, tmp_path: Path) -> None:
+    for name in ("frames.json", "notes.txt"):
+        (tmp_path / name).write_text("{}")
+    for words in (("evaluate", tmp_path, "truth.geojson"), ("inspect", tmp_path)):
+        said = call(*words).stderr
+        assert "this is a directory, expected a file. Give one file. The files in it: frames.json, notes.txt" in said
+        assert "such as" not in said
+
+
+def test_poses_as_last_file_are_named(call: Run, world: Path, tmp_path: Path) -> None:
+    truth = mg.read(world / "truth.geojson")
+    poses = {token: [1.0, 2.0, 0.0] for token in truth.tokens}
+    file = tmp_path / "frames.json"
+    entries = [{"token": token, "translation": [1, 2, 0], "rotation": [1, 0, 0, 0]} for token in poses]
+    file.write_text(json.dumps({"poses": entries}))
+    for words in (("evaluate",), ("show", "-o", tmp_path / "a.svg")):
+        done = call(words[0], "good.json", "truth.geojson", file, *words[1:])
+        assert done.returncode == 1
+        assert f"{file}: this is a file of poses, expected the truth, which is the last file" in done.stderr
+        assert f"Poses are an option of the truth: truth.geojson,poses={file}" in done.stderr
+    alone = call("evaluate", "good.json", file)
+    assert f"TRUTH,poses={file}" in alone.stderr
+
+
+def test_one_file_as_predictions_and_as_truth_is_named(call: Run) -> None:
+    said = " ".join(call("evaluate", "good.json", "good.json").stdout.split())
+    assert "warning: predictions and truth are identical, also in their confidences: the same file" in said
+    other = " ".join(call("evaluate", "poor.json", "good.json").stdout.split())
+    assert "are identical" not in other
+
+
+def test_text_that_begins_with_a_digit_needs_quotes(call: Run) -> None:
+    said = call("frames", "good.mg", "--where", "scene = 7fab").stderr
+    assert "7fab is not a number. Put text in quotes: '7fab'" in said
