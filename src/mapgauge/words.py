@@ -26,14 +26,30 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     ('. Did you mean divider?', '. Did you mean pld?', '')
     >>> did_you_mean("papper", ["even-60x30", "paper-60x30", "paper-100x50"])
     '. Did you mean paper-60x30?'
+    >>> did_you_mean("load", ["board", "load_results"])
+    '. Did you mean load_results?'
     """
     by_lower_case = {one.lower(): one for one in known}
     wanted = str(name).lower()
-    near = get_close_matches(wanted, by_lower_case, 1)
-    if not near and len(wanted) >= _SHORTEST:
-        # A long name whose beginning was misspelt: "papper" is near to "paper-60x30".
-        beginnings = {one[: len(wanted)]: one for one in reversed(by_lower_case)}
-        near = [beginnings[one] for one in get_close_matches(wanted, beginnings, 1, _OF_BEGINNING)]
+    near = _nearest(wanted, list(by_lower_case))
+    if near is None:
+        return ""
+    return f". Did you mean {by_lower_case[near]}?"
+
+
+def _nearest(wanted: str, known: list[str]) -> str | None:
+    """Return the shortest name that begins so, else the most similar one, else one with a similar beginning."""
+    is_long = len(wanted) >= _SHORTEST
+    begun = [name for name in known if name.startswith(wanted)]
+    if begun and is_long:
+        return min(begun, key=len)
+    near = get_close_matches(wanted, known, 1)
     if near:
-        return f". Did you mean {by_lower_case[near[0]]}?"
-    return ""
+        return near[0]
+    if not is_long:
+        return None
+    beginnings = {name[: len(wanted)]: name for name in reversed(known)}  # of equal beginnings, the first name
+    similar = get_close_matches(wanted, beginnings, 1, _OF_BEGINNING)
+    if similar:
+        return beginnings[similar[0]]
+    return None

@@ -89,3 +89,37 @@ def test_one_file_as_predictions_and_as_truth_is_named(call: Run) -> None:
 def test_text_that_begins_with_a_digit_needs_quotes(call: Run) -> None:
     said = call("frames", "good.mg", "--where", "scene = 7fab").stderr
     assert "7fab is not a number. Put text in quotes: '7fab'" in said
+
+
+def test_the_repr_of_results_counts_errors_and_warnings(world: Path) -> None:
+    plain = mg.evaluate(world / "good.json", world / "truth.geojson", metrics=["pld"])
+    assert repr(plain) == f"<Results paper-60x30: 20 frames, mean pld {plain.mean['pld']:.3f}>"
+    turned = mg.evaluate(mg.read(world / "good.json").rotate(90), world / "truth.geojson", metrics=["pld"])
+    levels = [finding.level for finding in turned.findings]
+    assert levels.count("error") == 1
+    assert "; findings: 1 error" in repr(turned)
+
+
+def test_a_name_that_mapgauge_lacks_is_answered_with_the_nearest() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'load'. Did you mean load_results\?"):
+        _ = mg.load  # type: ignore[attr-defined]
+
+
+def test_latex_tables_say_how_many_frames_and_scenes_they_are_of(call: Run) -> None:
+    evaluated = call("evaluate", "good.json", "poor.json", "truth.geojson", "--metrics", "pld", "--latex").stdout
+    assert "\n% Evaluated: 20 frames, 2 scenes\n" in evaluated
+    protocols = "paper-60x30,hard-60x30"
+    several = call("evaluate", "good.json", "truth.geojson", "-p", protocols, "--latex").stdout
+    assert "\n% Evaluated: 20 frames, 2 scenes\n" in several
+
+
+def test_latex_tables_with_intervals_say_that_there_are_too_few_scenes(call: Run, tmp_path: Path) -> None:
+    note = "% warning: 2 scenes are too few to decide which method is better"
+    assert note in call("compare", "good.mg", "poor.mg", "--latex").stdout
+    call("paper", "good.mg", "poor.mg", "-o", tmp_path / "paper")
+    assert note in (tmp_path / "paper" / "intervals.tex").read_text()
+
+
+def test_why_says_that_its_lengths_are_means_over_classes(call: Run) -> None:
+    said = call("why", "good.mg", "poor.mg").stdout
+    assert said.count(" of the true length found (means over classes)\n") == 2
