@@ -123,3 +123,15 @@ def test_latex_tables_with_intervals_say_that_there_are_too_few_scenes(call: Run
 def test_why_says_that_its_lengths_are_means_over_classes(call: Run) -> None:
     said = call("why", "good.mg", "poor.mg").stdout
     assert said.count(" of the true length found (means over classes)\n") == 2
+
+
+def test_diff_shortens_tokens_as_tables_do(call: Run, tmp_path: Path) -> None:
+    tokens = [f"7fab2350-7eaf-3b7e-a39d-6937a4c1bede_{315969258772412943 + k}" for k in range(8)]
+    lines = {token: {"divider": [[[0, 0], [9, 0]]]} for token in tokens}
+    settings = mg.protocol("paper-60x30", classes=["divider"])
+    for name, kept in (("all", tokens), ("some", tokens[:4])):
+        truth = mg.MapFrames.of(lines).of_tokens(kept)
+        mg.evaluate(truth.with_confidence(1), truth, settings).save(tmp_path / f"{name}.mg")
+    said = call("diff", tmp_path / "all.mg", tmp_path / "some.mg").stdout
+    assert "4 (7fab2350…258772412947, 7fab2350…258772412948, 7fab2350…258772412949, ...)" in said
+    assert tokens[4] not in said
