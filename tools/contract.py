@@ -6,8 +6,8 @@ released, so the file is written again before a release::
     python -m tools.contract            # write it, with what is new
     python -m tools.contract --check    # fail if something is gone, different or new
 
-If something had to change: follow "Deprecations" in ``docs/stability.md``, then write the file again. Numbers are not in
-it, the tests of metrics hold them.
+If something had to change: follow "Deprecations" in ``docs/stability.md``, then write the file again. It has no
+numbers: the tests of metrics hold them.
 """
 
 import dataclasses
