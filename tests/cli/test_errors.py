@@ -136,7 +136,6 @@ USAGE = {
     "sweep good.json truth.geojson --vary spacing=0": "Invalid value for --vary",
     "compare good.mg poor.mg --level 2": "Invalid value for --level: must be between 0 and 1, got 2.0",
     "compare": "Missing argument",
-    "evaluate good.json": "Missing argument 'TRUTH'. Give it after the predictions: ",
     "verify good.mg": "Missing option '--predictions'.",
     "verify good.mg --truth truth.geojson": "Missing option '--predictions'.",
     "show good.json truth.geojson": "Missing option '--output'",
