@@ -275,14 +275,15 @@ def application(names: Iterable[str] | None = None) -> typer.Typer:
         function = load_if_possible(manifest, command.place)
         if function is None:
             continue
-        lines = "\n".join(f"mapgauge {name} {example}".strip() for example in command.examples)
+        lines = [f"mapgauge {name} {example}".strip() for example in command.examples]
         if isinstance(function, typer.Typer):
             for registered in function.registered_commands:
                 registered.cls = _PanelCommand
-                registered.epilog = registered.epilog or lines
+                inner = [line for line in lines if line.split()[2:3] == [registered.name]]
+                registered.epilog = registered.epilog or "\n".join(inner or lines)
             made.add_typer(function)
         else:
-            made.command(name, cls=_PanelCommand, epilog=lines)(function)
+            made.command(name, cls=_PanelCommand, epilog="\n".join(lines))(function)
     return made
 
 
