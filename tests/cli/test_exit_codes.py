@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 TABLE = PAGE.read_text("utf-8").partition("## Exit codes")[2].partition("\n\n|")[2].partition("\n\n")[0]
 EVALUATE = ("evaluate", "good.json", "truth.geojson")
 TURNED = ("evaluate", "good.json,rotate=90", "truth.geojson")
-COMMANDS = {
+COMMANDS: dict[int, list[tuple[str, ...]]] = {
     0: [EVALUATE, ("compare", "good.mg", "poor.mg"), (*TURNED, "-q"), ("--help",), ("--version",)],
     1: [
         ("evaluate", "none.json", "truth.geojson"),
