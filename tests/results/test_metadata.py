@@ -66,6 +66,7 @@ def test_the_date_is_that_of_source_date_epoch(
         ({"commit": None}, "must be text or a number, got NoneType"),
         ({"note": "two\nlines"}, "one line of at most 500 printable"),
         ({"note": "x" * 501}, "one line of at most 500 printable"),
+        ({"note": 10**5000}, "one line of at most 500 printable"),
         ({"date": "3 Nov"}, "the date must be a day or a time of ISO 8601"),
         ({f"k{i}": i for i in range(51)}, "at most, got 51"),
         ("commit=4f2a", "must be a mapping"),

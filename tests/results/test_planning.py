@@ -84,6 +84,14 @@ def test_differences_to_show_must_be_positive(smallest: float) -> None:
         mg.scenes_needed(found(0.01, 0.01, 149), smallest, 150)
 
 
+@pytest.mark.parametrize("level", [0.0, 1.0, 1.5, math.nan, "0.95"])
+def test_levels_are_between_0_and_1(level: float) -> None:
+    with pytest.raises(mg.InvalidInput, match="level"):
+        mg.scenes_needed(found(0.01, 0.01, 149), 0.005, 150, level=level)
+    with pytest.raises(mg.InvalidInput, match="level"):
+        mg.smallest_difference(found(0.01, 0.01, 149), level=level)
+
+
 @pytest.mark.parametrize("power", [0.5, 1.0, math.nan, "0.8"])
 def test_power_is_a_probability_above_a_half(power: float) -> None:
     with pytest.raises(mg.InvalidInput, match="power"):
@@ -257,6 +265,17 @@ def test_ranks_need_all_pairs_and_a_direction() -> None:
     every = mg.compare(methods[:3], names=["a", "b", "c"], samples=50)
     with pytest.raises(mg.InvalidInput, match="not always better"):
         mg.ranks(every, "localisation")
+    with pytest.raises(mg.InvalidInput, match="a has no values of 'crossing'"):
+        mg.ranks(every, class_name="crossing")
+    with pytest.raises(mg.InvalidInput, match="a has no value 'ap_frechet' of 'mean'"):
+        mg.ranks(every, "ap_frechet")
+
+
+def test_verdicts_that_are_corrected_already_are_not_corrected_again() -> None:
+    methods = [*made_up(np.random.default_rng(8), 10), *made_up(np.random.default_rng(8), 10)]
+    corrected = mg.compare(methods[:3], names=["a", "b", "c"], samples=50, correction="holm")
+    with pytest.raises(mg.InvalidInput, match="corrected already"):
+        mg.ranks(corrected)
 
 
 def judged(text: str, difference: mg.Difference, comparison: mg.Comparison, methods: list[mg.Results]) -> gate.Verdict:

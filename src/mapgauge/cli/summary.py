@@ -131,6 +131,15 @@ def frames_in_words(results: "Results") -> str:
     )
 
 
+def digest_in_words(digest: str) -> str:
+    """Return the digest of the truth, and that authors should print it."""
+    from mapgauge.results.metadata import DIGEST_ADVICE
+
+    if not digest:
+        return "The digest of the truth is not known, because a part of it was skipped"
+    return f"Digest of the truth: {digest}. {DIGEST_ADVICE}"
+
+
 def latex_columns(results: "Results", by_class: bool) -> list[LatexColumn]:
     """Return the columns of a LaTeX table: main and headline values of the mean, or main values of all classes."""
     from mapgauge.metrics.table import METRICS

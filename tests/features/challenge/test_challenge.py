@@ -340,9 +340,16 @@ def test_a_board_refuses_a_public_file_that_was_changed(tmp_path: Path, played: 
     shutil.copytree(played, folder)
     file = folder / "public" / "poor.json"
     document = json.loads(file.read_text(encoding="utf-8"))
+    intervals = document["intervals"]["mean"]["pld"]
+    for changed in ([0.1, 0.2], "x", [[["deep"]]]):
+        document["intervals"]["mean"]["pld"] = changed
+        file.write_text(json.dumps(document), encoding="utf-8")
+        with pytest.raises(mg.InvalidInput, match=r"not what private/poor\.mg says \(intervals\)"):
+            mg.board(folder)
+    document["intervals"]["mean"]["pld"] = intervals
     document["values"]["mean"]["pld"] = 0.1
     file.write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(mg.InvalidInput, match=r"not what private/poor\.mg says"):
+    with pytest.raises(mg.InvalidInput, match=r"not what private/poor\.mg says \(values\)"):
         mg.board(folder)
     done = mg.verify(file, folder / "poor.geojson", folder / "truth.geojson")
     assert [row.name for row in done.wrong] == ["pld of mean"]
@@ -356,9 +363,10 @@ def test_verify_agrees_to_the_last_bit(played: Path, challenge: mg.Challenge) ->
     for file in ("public/first.json", "private/first.mg"):
         done = mg.verify(played / file, played / "first.json", truth, challenge=challenge)
         assert done.holds, done.wrong
-        assert "agree to the last bit" in done.statement
+        assert "values of the protocol paper-60x30 agree to the last bit" in done.statement
         other = mg.verify(played / file, played / "poor.geojson", truth)
         assert [row.name for row in other.wrong] == ["predictions"]
+        assert "Give the files that were evaluated" in other.statement
 
 
 def test_verify_sees_one_bit_of_one_value_and_explains_versions(tmp_path: Path, played: Path) -> None:
@@ -381,8 +389,34 @@ def test_verify_reads_files_as_the_results_say(tmp_path: Path, played: Path, cal
     results = mg.evaluate(mg.read(tmp_path / "turned.geojson").rotate(-90), tmp_path / "truth.geojson")
     results.save(tmp_path / "results.mg")
     assert mg.verify(tmp_path / "results.mg", tmp_path / "turned.geojson", tmp_path / "truth.geojson").holds
-    options = ("--predictions", "turned.geojson,rotate=-90", "--truth", "truth.geojson")
-    assert call("verify", "results.mg", *options, cwd=tmp_path).returncode == 0
+    for given in ("turned.geojson,rotate=-90", "turned.geojson,rotate=auto", "turned.geojson"):
+        done = call("verify", "results.mg", "--predictions", given, "--truth", "truth.geojson", cwd=tmp_path)
+        assert done.returncode == 0, done.stdout
+    done = call(
+        "verify", "results.mg", "--predictions", "turned.geojson,rotate=90", "--truth", "truth.geojson", cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert "other digest of the predictions" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("row", "version", "said"),
+    [
+        (("digest", "truth", "", "ab", False), mg.__version__, "has no digest of the truth"),
+        (("digest", "truth", "cd", "ab", False), mg.__version__, "Give the files that were evaluated"),
+        (("digest", "manifest", "cd", "ab", False), mg.__version__, "Give the manifest that counts"),
+        (("value", "pld of mean", 0.1, 0.2, False), mg.__version__, "Do not rely on its values"),
+        (
+            ("value", "pld of mean", 0.1, 0.2, False),
+            "0.0.1",
+            "install 0.0.1 to decide whether the version is the reason",
+        ),
+        (("digest", "truth", "cd", "ab", False), "0.0.1", "It was written by mapgauge 0.0.1"),
+    ],
+)
+def test_verify_says_what_to_do(row: tuple[Any, ...], version: str, said: str) -> None:
+    found = mg.Verification(name="a.mg", protocol="paper-60x30", version=version, rows=(mg.Verified(*row),))
+    assert said in found.statement
 
 
 # The command line

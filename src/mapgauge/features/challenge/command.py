@@ -11,9 +11,9 @@ from mapgauge.cli import options as o
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
 from mapgauge.cli.helps import CommandGroup
-from mapgauge.cli.inputs import Reading, check_files
+from mapgauge.cli.inputs import Reading, check_files, options_of, turned
 from mapgauge.cli.output import Table, inform, printable, warn
-from mapgauge.cli.parsing import Texts, listed, metrics_of_each, refuse, settings_of, valid
+from mapgauge.cli.parsing import Texts, listed, metrics_of_each, place, refuse, settings_of, valid
 from mapgauge.cli.targets import PAGES, check_targets, make_folder
 from mapgauge.words import counted
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mapgauge.features.challenge.manifest import Challenge
     from mapgauge.features.challenge.submission import CheckedSubmission
     from mapgauge.features.challenge.verifying import Verification
+    from mapgauge.scoring.prepare import Frames
 
 challenge: typer.Typer = typer.Typer(
     name="challenge",
@@ -365,15 +366,15 @@ def verify(options: VerifyOptions) -> None:
 
     from mapgauge import verify as verified
 
-    reading = Reading(workers=options.workers)
     if options.manifest is None:
         challenge = None
     else:
         challenge = _load(options.manifest)
+    predictions, truth = _sides(options)
     found = verified(
         options.result,
-        reading.predictions(options.predictions),
-        reading.truth(options.truth),
+        predictions,
+        truth,
         challenge=challenge,
         workers=options.workers,
     )
@@ -381,6 +382,19 @@ def verify(options: VerifyOptions) -> None:
     if not found.holds:
         warn(f"{options.result}: these inputs do not give this file")
         raise typer.Exit(1)
+
+
+def _sides(options: VerifyOptions) -> "tuple[Frames, Frames]":
+    """Return both sides. A file that is given without options is read as the results say that it was read."""
+    reading = Reading(workers=options.workers)
+    if not options_of(options.predictions):
+        predictions: Frames = place(options.predictions)
+        if not options_of(options.truth):
+            return predictions, place(options.truth)
+        return predictions, reading.truth(options.truth)
+    # rotate=auto and project=auto follow the truth.
+    truth = reading.truth(options.truth)
+    return turned(options.predictions, reading.predictions(options.predictions), truth), truth
 
 
 @dataclass(frozen=True)

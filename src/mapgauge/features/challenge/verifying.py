@@ -1,7 +1,7 @@
 """``verify``: evaluates again, and says whether a file of results is what its inputs give."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,13 +10,13 @@ import numpy as np
 
 from mapgauge.errors import InvalidInput, MapgaugeError
 from mapgauge.evaluation.evaluate import evaluate
-from mapgauge.features.challenge.manifest import Challenge, frames_of
+from mapgauge.features.challenge.manifest import Challenge, frames_of, truth_of
 from mapgauge.features.challenge.public import public_values
 from mapgauge.features.challenge.scoring import read_public
 from mapgauge.frames.content import content_hash, hash_text
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io.files.source import Content
-from mapgauge.protocols import Protocol
+from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.loading import load_results
 from mapgauge.results.metadata import digest_of
 from mapgauge.results.results import Results
@@ -28,6 +28,7 @@ from mapgauge.words import counted
 
 DIGEST = "digest"
 VALUE = "value"
+SIDES = ("predictions", "truth")
 
 
 class Verified(NamedTuple):
@@ -45,6 +46,7 @@ class Verification:
     """Whether a file of results is what its inputs give."""
 
     name: str  # of the file of results
+    protocol: str  # by which it was evaluated, with the settings that were changed
     version: str  # of mapgauge that wrote it
     rows: tuple[Verified, ...]
 
@@ -60,23 +62,43 @@ class Verification:
 
     @property
     def statement(self) -> str:
-        """The verdict in words."""
+        """The verdict in words, and what to do if something differs."""
+        return ". ".join(self._sentences())
+
+    def _sentences(self) -> Iterator[str]:
         values = sum(row.kind == VALUE for row in self.rows)
+        digests = [row for row in self.wrong if row.kind == DIGEST]
+        unknown = [row.name for row in digests if not row.said]
+        other_version = self.version != __version__
         if self.holds:
-            same = f"{self.name} is what its inputs give: {counted(values, 'value')} agree to the last bit"
-            if self.version != __version__:
-                same += f". It was written by mapgauge {self.version}, and this is {__version__}"
-            return same
-        digests = [row.name for row in self.wrong if row.kind == DIGEST]
-        if digests:
-            return f"{self.name} is not about these inputs: other digest of the {' and of the '.join(digests)}"
-        text = f"{self.name} is not what its inputs give: {len(self.wrong)} of {len(self.rows)} rows differ"
-        if self.version != __version__:
-            text += (
-                f". It was written by mapgauge {self.version}, and this is {__version__}. The changelog lists changes "
-                f"that move a number; install {self.version} to decide whether the version is the reason"
+            same = f"{counted(values, 'value')} of the protocol {self.protocol} agree to the last bit"
+            yield f"{self.name} is what its inputs give: {same}"
+        elif unknown:
+            yield (
+                f"{self.name} cannot be verified: it has no digest of the {_and(unknown)}, because a part was skipped "
+                "when it was written"
             )
-        return text
+        elif digests:
+            yield f"{self.name} is not about these inputs: other digest of the {_and([row.name for row in digests])}"
+        else:
+            yield f"{self.name} is not what its inputs give: {len(self.wrong)} of {len(self.rows)} rows differ"
+        if other_version:
+            yield f"It was written by mapgauge {self.version}, and this is {__version__}"
+        if self.holds:
+            return
+        if unknown:
+            yield "Evaluate again without skipping"
+        elif any(row.name in SIDES for row in digests):
+            yield "Give the files that were evaluated, with the options with which they were read"
+        elif digests:
+            yield "Give the manifest that counts, or evaluate again by it"
+        elif other_version:
+            yield (
+                f"The changelog lists changes that move a number; install {self.version} to decide whether the version "
+                "is the reason"
+            )
+        else:
+            yield "Do not rely on its values: evaluate the inputs again"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
@@ -84,6 +106,7 @@ class Verification:
             "name": self.name,
             "holds": self.holds,
             "statement": self.statement,
+            "protocol": self.protocol,
             "written_by": self.version,
             "verified_by": __version__,
             "rows": [row._asdict() for row in self.rows],
@@ -152,7 +175,7 @@ def verify(
         else:
             assert document is not None  # the one or the other
             rows += _of_public(document, again)
-    return Verification(name=path.name, version=version, rows=tuple(rows))
+    return Verification(name=path.name, protocol=full_name(protocol), version=version, rows=tuple(rows))
 
 
 def _is_public(path: Path) -> bool:
@@ -180,14 +203,13 @@ def _read(recorded: Results | None, given: tuple[Frames, Frames]) -> tuple[MapFr
             return read_again(recorded.inputs, given, recorded.origin)
         except MapgaugeError:
             pass  # other files, whose digests are then told
-    predictions, truth = map(frames_of, given)
-    return predictions, truth
+    return frames_of(given[0]), truth_of(given[1])
 
 
 def _digests(
     digests: Mapping[str, Any], sides: tuple[MapFrames, MapFrames], metrics: tuple[str, ...]
 ) -> Iterator[Verified]:
-    for side, frames, tracks in zip(("predictions", "truth"), sides, uses_tracks(metrics), strict=True):
+    for side, frames, tracks in zip(SIDES, sides, uses_tracks(metrics), strict=True):
         found = hash_text(content_hash(frames, tracks=tracks))
         yield Verified(DIGEST, side, digests[side], found, digests[side] == found)
 
@@ -245,6 +267,10 @@ def _of_public(document: Mapping[str, Any], again: Results) -> Iterator[Verified
         for name in dict.fromkeys((*said, *new)):
             yield from _each(kind, name, said.get(name), new.get(name))
     yield from _each("draws", "", document["draws"], found["draws"])
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and of the ".join(names)
 
 
 def _each(kind: str, name: str, said: Any, found: Any) -> Iterator[Verified]:
