@@ -271,6 +271,17 @@ def test_ranks_need_all_pairs_and_a_direction() -> None:
         mg.ranks(every, "ap_frechet")
 
 
+def test_a_comparison_of_one_value_is_that_of_all() -> None:
+    methods = list(made_up(np.random.default_rng(8), 10, (1.0, 0.5)))
+    every = mg.compare(methods, names=["a", "b"], samples=50)
+    one = mg.compare(methods, names=["a", "b"], samples=50, keys=["ap_chamfer"])
+    for name, by_key in one.differences["a", "b"].items():
+        assert by_key == {"ap_chamfer": every.differences["a", "b"][name]["ap_chamfer"]}
+        assert one.estimates[1][name] == {"ap_chamfer": every.estimates[1][name]["ap_chamfer"]}
+    with pytest.raises(mg.InvalidInput, match="no value plt. Available: pld, "):
+        mg.compare(methods, names=["a", "b"], samples=50, keys=["plt"])
+
+
 def test_verdicts_that_are_corrected_already_are_not_corrected_again() -> None:
     methods = [*made_up(np.random.default_rng(8), 10), *made_up(np.random.default_rng(8), 10)]
     corrected = mg.compare(methods[:3], names=["a", "b", "c"], samples=50, correction="holm")

@@ -1,11 +1,13 @@
 """A challenge is played through: the manifest, files that are good, broken and hostile, the board, verification."""
 
 import gzip
+import io
 import json
 import os
 import pickle
 import re
 import sys
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -123,6 +125,9 @@ def test_another_truth_and_other_scenes_are_refused(
         mg.score_submission(challenge, played / "first.json", moved, tmp_path)
     with pytest.raises(mg.InvalidInput, match="the scenes are not those"):
         mg.score_submission(challenge, played / "first.json", replace(truth, scenes=None), tmp_path)
+    fewer = replace(challenge, tokens=challenge.tokens[:-5])
+    with pytest.raises(mg.InvalidInput, match="its tokens are not those of the truth"):
+        mg.score_submission(fewer, played / "first.json", truth, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -231,6 +236,41 @@ def test_a_hostile_file_is_refused_in_words_and_does_nothing(
     assert "Traceback" not in found.findings[0].message
     assert sorted(tmp_path.rglob("*")) == before
     assert not Path("executed").exists()
+
+
+def test_lines_that_cannot_be_evaluated_are_found_without_truth(
+    tmp_path: Path, challenge: mg.Challenge, sides: tuple[mg.MapFrames, mg.MapFrames]
+) -> None:
+    good, truth = sides
+    coords = good.polylines.coords.copy()
+    coords[:2] = [[1e200, 1e200], [-1e200, 0.0]]
+    mg.write(replace(good, polylines=mg.Polylines(coords, good.polylines.offsets)), tmp_path / "theirs.geojson")
+    found = mg.check_submission(challenge, tmp_path / "theirs.geojson")
+    assert found.findings[0].code == "submission-not-scored"
+    assert found.findings[0].message.startswith("theirs.geojson: frame scene-0000-0, instance 0")
+    scored = mg.score_submission(challenge, tmp_path / "theirs.geojson", truth, tmp_path / "night")
+    assert scored.document is None
+    assert scored.checked.findings[0] == found.findings[0]
+
+
+def test_results_are_no_submission(
+    tmp_path: Path, challenge: mg.Challenge, sides: tuple[mg.MapFrames, mg.MapFrames]
+) -> None:
+    mg.evaluate(*sides).save(tmp_path / "theirs.mg")
+    (finding,) = mg.check_submission(challenge, tmp_path / "theirs.mg").findings
+    assert "these are results, expected predictions. Submit the file" in finding.for_shell()
+
+
+def test_what_to_do_about_a_broken_instance_can_be_done(tmp_path: Path, challenge: mg.Challenge, call: Run) -> None:
+    mg.write(mg.demo.demo_world(FRAMES)[0], tmp_path / "theirs.json", "streammapnet")
+    document = json.loads((tmp_path / "theirs.json").read_bytes())
+    next(iter(document["results"].values()))["scores"][0] = float("nan")
+    (tmp_path / "theirs.json").write_text(json.dumps(document), encoding="utf-8")
+    (finding,) = mg.check_submission(challenge, tmp_path / "theirs.json").findings
+    assert "not a finite number" in finding.message
+    said = finding.for_shell().partition("mapgauge ")[2].replace("FILE", "theirs.json").replace("OUT", "mended.geojson")
+    assert call(*said.split(), cwd=tmp_path).returncode == 0
+    assert mg.check_submission(challenge, tmp_path / "mended.geojson").is_accepted
 
 
 def test_links_pipes_and_folders_are_no_submissions(tmp_path: Path, challenge: mg.Challenge) -> None:
@@ -379,6 +419,23 @@ def test_verify_sees_one_bit_of_one_value_and_explains_versions(tmp_path: Path, 
     assert [row.name for row in done.wrong] == ["pld of divider"]
     assert "written by mapgauge 0.0.1" in done.statement
     assert "changelog" in done.statement
+
+
+def test_verify_sees_changed_pooled_values(tmp_path: Path, played: Path) -> None:
+    """They are the first array of a file, which a history reads without the others."""
+    with zipfile.ZipFile(played / "private" / "first.mg") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    name = "summary.npy"
+    end = members[name].index(b"{", members[name].index(b"\n"))
+    document = json.loads(members[name][end:])
+    document["values"]["mean"]["pld"] = 0.1
+    stored = io.BytesIO()
+    np.save(stored, np.frombuffer(json.dumps(document).encode(), np.uint8))
+    with zipfile.ZipFile(tmp_path / "first.mg", "w") as archive:
+        for member, data in (members | {name: stored.getvalue()}).items():
+            archive.writestr(member, data)
+    done = mg.verify(tmp_path / "first.mg", played / "first.json", played / "truth.geojson")
+    assert [(row.kind, row.name) for row in done.wrong] == [("pooled values", "values")]
 
 
 def test_verify_reads_files_as_the_results_say(tmp_path: Path, played: Path, call: Run) -> None:

@@ -345,7 +345,7 @@ def board(folder: str | os.PathLike[str], *, challenge: Challenge | None = None)
     units = 0
     notes: list[str] = []
     if methods:
-        comparison = compare(list(methods.values()), names=list(methods))
+        comparison = compare(list(methods.values()), names=list(methods), keys=[key])
         rows = _ranked(documents, comparison, key)
         drawn = comparison.drawn
         units = comparison.units

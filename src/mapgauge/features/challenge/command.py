@@ -15,6 +15,7 @@ from mapgauge.cli.inputs import Reading, check_files, options_of, turned
 from mapgauge.cli.output import Table, inform, printable, warn
 from mapgauge.cli.parsing import Texts, listed, metrics_of_each, place, refuse, settings_of, valid
 from mapgauge.cli.targets import PAGES, check_targets, make_folder
+from mapgauge.markup import shortened
 from mapgauge.words import counted
 
 if TYPE_CHECKING:
@@ -419,6 +420,7 @@ class VerifiedDocument(Document):
 
 
 _MOST = 20  # rows that are printed
+_LONGEST = 80  # characters of a value
 
 
 def _plain(value: object) -> str:
@@ -426,7 +428,7 @@ def _plain(value: object) -> str:
         return "-"
     if isinstance(value, float):
         return repr(value)
-    return str(value)
+    return shortened(str(value), _LONGEST)
 
 
 def _load(path: Path) -> "Challenge":

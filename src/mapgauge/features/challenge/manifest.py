@@ -266,6 +266,12 @@ class Challenge:
                 f"and this file has {found}",
                 remedy="Give the file from which the manifest was made, read in the same way",
             )
+        if sorted(truth.tokens) != sorted(self.tokens):
+            raise InvalidInput(
+                f"{where}: the manifest of the challenge {self.name} was changed, because its tokens are not those of "
+                "the truth",
+                remedy=_REMEDY,
+            )
         scenes = scenes_digest(truth)
         if scenes != self.truth_scenes:
             raise InvalidInput(

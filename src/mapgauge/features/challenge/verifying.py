@@ -1,5 +1,6 @@
 """``verify``: evaluates again, and says whether a file of results is what its inputs give."""
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from mapgauge.io.files.source import Content
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.loading import load_results
 from mapgauge.results.metadata import digest_of
+from mapgauge.results.pooled import encoded, pooled, read_pooled
 from mapgauge.results.results import Results
 from mapgauge.results.saving import protocol_from, read_again
 from mapgauge.scoring.prepare import Frames
@@ -34,7 +36,7 @@ SIDES = ("predictions", "truth")
 class Verified(NamedTuple):
     """One thing that a file of results says, and what its inputs give."""
 
-    kind: str  # "digest", "frames", "value", "interval" or "frame values"
+    kind: str  # "digest", "frames", "metres of truth", "value", "interval", "frame values" or "pooled values"
     name: str
     said: Any
     found: Any
@@ -172,6 +174,8 @@ def verify(
         )
         if recorded is not None:
             rows += _of_results(recorded, again)
+            if path.is_file():
+                rows += _of_pooled(path, recorded)
         else:
             assert document is not None  # the one or the other
             rows += _of_public(document, again)
@@ -231,6 +235,8 @@ def _of_challenge(
 def _of_results(recorded: Results, again: Results) -> Iterator[Verified]:
     """Yield counts of frames, all values, and whether the values of all frames agree."""
     yield from _each("frames", "", recorded.frame_counts, again.frame_counts)
+    if recorded.truth_lengths is not None:
+        yield from _each("metres of truth", "", recorded.truth_lengths, again.truth_lengths)
     for name, values in {**recorded.classes, "mean": recorded.mean}.items():
         if name == "mean":
             found = again.mean
@@ -243,6 +249,17 @@ def _of_results(recorded: Results, again: Results) -> Iterator[Verified]:
     own, other = (results.frames(sort="token") for results in (recorded, again))
     differ = sum(not _same_row(first, second) for first, second in zip(own, other, strict=True))
     yield Verified("frame values", "frames that differ", 0, differ, differ == 0)
+
+
+def _of_pooled(path: Path, recorded: Results) -> Iterator[Verified]:
+    """Yield whether the pooled values, which some commands read alone, are those of the frames in the same file."""
+    stored, _ = read_pooled(path)
+    if stored is None:
+        return
+    said = json.loads(encoded(stored))
+    found = json.loads(encoded(pooled(recorded)))
+    for key in said:
+        yield Verified("pooled values", key, said[key], found[key], said[key] == found[key])
 
 
 def _same_row(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
