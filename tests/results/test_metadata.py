@@ -134,7 +134,9 @@ def test_documents_show_metadata(call: Run, tmp_path: Path) -> None:
     done = call("evaluate", *files, *noted, "--csv", "-o", tmp_path / "noted.mg")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert {row["metadata:commit"] for row in rows} == {"4f2a"}
-    assert "date: 2026-11-03T00:00:00Z; commit: 4f2a; note: a = b" in call("inspect", tmp_path / "noted.mg").stdout
+    inspected = call("inspect", tmp_path / "noted.mg").stdout
+    said = f"date: 2026-11-03T00:00:00Z; commit: 4f2a; note: a = b; digest: {document['digest']}"
+    assert said in inspected
 
 
 def test_metadata_without_a_value_or_given_twice_is_a_usage_error(call: Run) -> None:

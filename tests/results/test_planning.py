@@ -74,6 +74,11 @@ def test_more_scenes_do_not_help_against_seeds() -> None:
     assert mg.scenes_needed(difference, 0.02, 150, of_seeds=0.9) is None
 
 
+def test_without_degrees_of_freedom_there_is_no_plan() -> None:
+    assert math.isnan(mg.smallest_difference(found(0.01, 0.01, 0)))
+    assert mg.scenes_needed(found(0.01, 0.01, 0), 0.005, 150) is None
+
+
 def test_a_difference_that_nothing_shows_needs_no_number_of_scenes() -> None:
     assert mg.scenes_needed(found(0.0, 1.0, 149), 1e-9, 150) is None
 

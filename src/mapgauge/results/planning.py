@@ -151,7 +151,7 @@ def scenes_needed(
 
 def _is_known(difference: Difference) -> bool:
     """Whether it is known how much a difference varies between scenes."""
-    if math.isnan(difference.error) or difference.decided is None:
+    if math.isnan(difference.error) or difference.freedom < 1 or difference.decided is None:
         return False
     return difference.error > _ROUNDING
 
