@@ -135,3 +135,17 @@ def test_diff_shortens_tokens_as_tables_do(call: Run, tmp_path: Path) -> None:
     said = call("diff", tmp_path / "all.mg", tmp_path / "some.mg").stdout
     assert "4 (7fab2350…258772412947, 7fab2350…258772412948, 7fab2350…258772412949, ...)" in said
     assert tokens[4] not in said
+
+
+def test_convert_says_which_axis_points_forward_in_files_of_the_format(call: Run, tmp_path: Path) -> None:
+    x_forward = call("convert", "good.json", tmp_path / "x.json", "--to", "maptr")
+    assert "note: x points forward, as in files of maptr on Argoverse 2. On nuScenes, y points" in x_forward.stderr
+    y_forward = call("convert", "good.json,rotate=90", tmp_path / "y.json", "--to", "maptr")
+    assert "points forward" not in y_forward.stderr
+    turned = call("convert", tmp_path / "y.json", tmp_path / "wrong.json", "--to", "streammapnet")
+    assert "warning: y points forward in these frames, and x in files of streammapnet" in turned.stderr
+    assert "Write IN,rotate=-90" in turned.stderr
+    right = call("convert", f"{tmp_path / 'y.json'},rotate=-90", tmp_path / "right.json", "--to", "streammapnet")
+    assert "points forward" not in right.stderr
+    original, back = mg.read(tmp_path / "x.json"), mg.read(tmp_path / "right.json")
+    assert original.polylines.coords == pytest.approx(back.polylines.coords, abs=1e-6)
