@@ -69,8 +69,8 @@ def convert(options: ConvertOptions) -> None:
         frames = InputReader(options.workers).alone(sources[0])
         done = [_written(frames)]
         _tell(options, done)
-        _tell_axes(frames, format_to_write(Path(target), options.to))
         write(frames, target, options.to, **settings)
+        _tell_axes(frames, format_to_write(Path(target), options.to))
     inform(f"written to {target}")
     exit_on(options.fail_on, [finding for written in done for finding in written.findings])
 
