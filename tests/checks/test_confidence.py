@@ -31,6 +31,7 @@ def test_no_predictions_need_no_confidence(truth: mg.MapFrames) -> None:
 
 
 def test_truth_with_confidences_that_differ_is_a_warning(predictions: mg.MapFrames) -> None:
+    assert predictions.confidence is not None
     others = predictions.with_confidence(predictions.confidence * 0.5)
     assert one("truth-confidence", predictions, others).level == "warning"
     assert none("sides-identical", predictions, others)

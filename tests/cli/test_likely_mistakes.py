@@ -34,6 +34,16 @@ def test_of_many_keys_at_the_top_the_first_are_named(call: Run, tmp_path: Path) 
     assert "JSON with the keys key0, key1, key2, key3, key4, key5, key6, key7, ... at its top. Known: " in said
 
 
+@pytest.mark.parametrize("text", ['{"a":' * 50_000, '[{"token": 1}]', '{"a": 1'])
+def test_a_damaged_document_has_no_top_and_is_refused_in_one_line(call: Run, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "damaged.json"
+    file.write_text(text)
+    done = call("inspect", file)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert f"{file}: " in done.stderr
+
+
 def test_a_misspelt_option_of_the_command_comes_before_those_of_others(call: Run) -> None:
     said = call("evaluate", "good.json", "truth.geojson", "--metric", "pld").stderr
     assert "No such option: --metric" in said

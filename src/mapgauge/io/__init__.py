@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from mapgauge.arguments import check_workers
+from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
 from mapgauge.frames.findings import shortened
 from mapgauge.frames.history import read_history
@@ -234,8 +235,8 @@ def _looks_like(content: Content) -> tuple[str, str]:
 def _json_in_words(content: Content) -> tuple[str, str]:
     """Return what keys a JSON file has at its top, and the known key that one of them is near to, or ""."""
     try:
-        keys = list(msgspec.json.decode(content.text, type=dict[str, msgspec.Raw]))
-    except (msgspec.MsgspecError, UnicodeDecodeError):  # a list, or damaged: then keys of any depth
+        keys = list(decode_json(content.text, dict[str, msgspec.Raw]))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # a list, or damaged: then keys of any depth
         anywhere = sorted(content.keys)[:_SHOWN]
         if not anywhere:
             return "JSON without keys", ""
