@@ -39,7 +39,7 @@ def test_the_file_for_citing_names_the_same_paper_and_the_software_by_itself() -
     yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
     file = yaml.safe_load((Path(__file__).parents[3] / "CITATION.cff").read_text("utf-8"))
     bibtex = mg.cite(results_of(["a"], "paper-60x30"))
-    entries = {key: text for key, text in re.findall(r"^@\w+\{(\w+),\n(.+?)^\}", bibtex, re.M | re.S)}
+    entries = dict(re.findall(r"^@\w+\{(\w+),\n(.+?)^\}", bibtex, re.M | re.S))
     paper = file["preferred-citation"]
     authors = " and ".join(f"{one['family-names']}, {one['given-names']}" for one in paper["authors"])
     assert f"author = {{{authors}}}" in entries["bencheikh2026beyond"]
