@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,18 @@ def test_files_that_are_left_out_are_named_on_stderr(here: Run, stepped: Path, t
     assert done.returncode == 0
     assert "x.mg is left out: not a file of results" in done.stderr
     assert "\x1b" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names of files have no control characters there")
+def test_names_of_files_in_tables_send_nothing_to_the_terminal(here: Run, tmp_path: Path, stepped: Path) -> None:
+    (tmp_path / "own").mkdir()
+    for night in range(30):
+        name = f"{day(night)}.mg"
+        shutil.copy(stepped / name, tmp_path / "own" / name)
+        shutil.copy(stepped / name, tmp_path / "own" / f"\x1b[31m\n{name}")
+    done = here("history", "own")
+    assert "3 Nov 2026 00:00 (" in done.stdout.split("Changes, the newest first")[1]
+    assert "\x1b" not in done.stdout + done.stderr
 
 
 def test_the_page_is_written_and_may_lie_beside_the_nights(here: Run, stepped: Path, tmp_path: Path) -> None:

@@ -99,18 +99,21 @@ class HistoryDocument(Document):
             yield Line(f"{len(events) - _MOST} more are in --json and on the page")
         inputs = self.history.inputs[::-1]
         if inputs:
-            rows = [[self.history.labels[change.night], printable(change.text)] for change in inputs[:_MOST]]
+            rows = [[self._label(change.night), printable(change.text)] for change in inputs[:_MOST]]
             yield Table("Changes of the inputs, the newest first", ["night", "what"], rows, 2)
         if len(inputs) > _MOST:
             yield Line(f"{len(inputs) - _MOST} more are in --json and on the page")
+
+    def _label(self, night: int) -> str:
+        return printable(self.history.labels[night])
 
     def _row(self, event: "HistoryEvent") -> list[str]:
         from mapgauge.metrics.table import title_of
 
         change = event.change
-        night = self.history.labels[change.night]
+        night = self._label(change.night)
         if change.last > change.night:
-            night += f" to {self.history.labels[change.last]}"
+            night += f" to {self._label(change.last)}"
         noted = ", ".join(f"{key} {shortened(text, _LONGEST)}" for key, text in event.metadata.items())
         return [
             night,

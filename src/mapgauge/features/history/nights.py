@@ -13,6 +13,7 @@ import numpy as np
 
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
 from mapgauge.io.files.source import is_folder, is_plain_file
+from mapgauge.markup import shortened
 from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol, full_name
@@ -26,6 +27,7 @@ SUFFIX = ".mg"
 MOST_FILES = 3000  # eight years of nights. Steps of more would take minutes
 _MOST_MEMORY = 1 << 29  # bytes of all pooled values. A year with 600 scenes takes 60 MB
 _MOST_ENTRIES = 100_000  # names in folders that are looked at
+_LONGEST = 40  # letters of the name of a file
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -299,10 +301,15 @@ def day_in_words(date: str, *, year: bool = True, time: bool = False) -> str:
 
 
 def labels_of(nights: Sequence[Night]) -> list[str]:
-    """Return the date of each night in words, with the time where two nights have the same day."""
+    """Return the date of each night in words, with the time and the name of the file where others have the same."""
     days = [day_in_words(night.date) for night in nights]
-    counts = Counter(days)
-    return [day_in_words(night.date, time=counts[day] > 1) for night, day in zip(nights, days, strict=True)]
+    of_day = Counter(days)
+    times = [day_in_words(night.date, time=of_day[day] > 1) for night, day in zip(nights, days, strict=True)]
+    of_time = Counter(times)
+    return [
+        f"{time} ({shortened(night.name, _LONGEST)})" if of_time[time] > 1 else time
+        for night, time in zip(nights, times, strict=True)
+    ]
 
 
 def changed_metadata(before: Night, after: Night) -> dict[str, str]:

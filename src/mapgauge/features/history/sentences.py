@@ -1,8 +1,10 @@
 """What a history says, in sentences: what got worse, in which night, and what else changed in that night."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import pairwise
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from mapgauge.features.history.curves import HistoryEvent, around
@@ -31,6 +33,7 @@ _MEAN = "the mean over classes"
 
 def said(history: "History") -> Iterator[Statement]:
     """Yield the statements about a history, the most important first."""
+    yield from _mixed(history)
     groups = _by_night(history.main_events)
     worse = [group for group in groups if any(event.worse for event in group)]
     others = [group for group in groups if group not in worse]
@@ -62,6 +65,8 @@ def _about_group(history: "History", group: Sequence[HistoryEvent]) -> Iterator[
     named = classes or leading
     event = named[0]
     details = [
+        *_later(history, event),
+        *_wrong(history, event),
         *_mean(history, leading, classes),
         *_other_metrics(history, group, first_key),
         *_parts(history, event),
@@ -169,6 +174,21 @@ def _listed(items: Sequence[str]) -> str:
     return text
 
 
+def _later(history: "History", event: HistoryEvent) -> Iterator[str]:
+    """Yield the level of the last night, if the value changed again since."""
+    if event.change.kind == "night":
+        return
+    curve = history.curve(event.class_name, event.key)
+    if any(change.night > event.change.last and change.kind != "night" for change in curve.changes):
+        yield f"It changed again later; the level of the last night is {curve.stretches[-1].last:.3f}."
+
+
+def _wrong(history: "History", event: HistoryEvent) -> Iterator[str]:
+    """Yield that the night of a change has errors among its findings."""
+    if history.nights[event.change.night].pooled.has_errors:
+        yield "There are errors among the findings of this night, so this need not be a change of the model."
+
+
 def _mean(history: "History", leading: Sequence[HistoryEvent], classes: Sequence[HistoryEvent]) -> Iterator[str]:
     """Yield the change of the mean over classes, beside those of classes."""
     for event in leading:
@@ -261,24 +281,57 @@ def _inputs(history: "History", event: HistoryEvent) -> Iterator[str]:
         yield f"The truth is the same as {before}."
 
 
+def _mixed(history: "History") -> Iterator[Statement]:
+    """Yield that predictions of several names take turns, as those of several methods in one folder do."""
+    names = [PurePath(night.pooled.predictions.name).name for night in history.nights]
+    counts = {name: count for name, count in Counter(names).items() if name and count > 1}
+    known = [name for name in names if name in counts]
+    switches = sum(one != other for one, other in pairwise(known))
+    # A file that got another name is one switch, and two if it gets its first name again.
+    if len(counts) < 2 or switches < 2 * len(counts):
+        return
+    items = [f"{shortened(name, _LONGEST)} in {count}" for name, count in counts.items()]
+    items[0] += " nights"
+    yield Statement(
+        "mixed",
+        f"The nights have predictions of {len(counts)} names in turn: {_listed(items)}. If these are methods, give the "
+        "files of one of them, because methods in turn look like a model that changes.",
+        {"names": float(len(counts))},
+    )
+
+
 def _nothing_worse(history: "History") -> Statement:
-    """Return that nothing got worse, and what would have been found."""
+    """Return that nothing got worse, what would have been found, and where no steps were searched."""
     nights = len(history.nights)
     span = _span(history)
     if nights < FEWEST:
         text = f"{counted(nights, 'night is', 'nights are')} too few to look for steps: {FEWEST} are needed ({span})."
         return Statement("few", text, {"nights": float(nights)})
-    text = f"In the main values of {nights} nights ({span}), nothing was found that got worse by a step or slowly."
-    metric = history.metrics[0]
-    curve = history.by_place.get((MEAN, metric.main.key))
+    searched = []
+    short = []
+    detectable: float | None = None
+    for metric in history.metrics:
+        title = _title(history, metric.main.key)
+        curve = history.by_place.get((MEAN, metric.main.key))
+        if curve is None:
+            continue
+        if curve.detectable is None:
+            known = sum(value is not None for value in curve.values)
+            short.append(
+                f"{title} has values in {counted(known, 'night')}, too few to look for steps: {FEWEST} are needed."
+            )
+            continue
+        searched.append(title)
+        if detectable is None:
+            detectable = curve.detectable
+            jump = f"A jump of the mean {title} by more than {detectable:.3f} in the last night would have been found."
     values: dict[str, float | str | None] = {"nights": float(nights)}
-    if curve is not None and curve.detectable is not None:
-        values["detectable"] = curve.detectable
-        text += (
-            f" A jump of the mean {_title(history, metric.main.key)} by more than {curve.detectable:.3f} in the last "
-            "night would have been found."
-        )
-    return Statement("steady", text, values)
+    if not searched:
+        text = " ".join(short) or f"None of the {nights} nights ({span}) has a value."
+        return Statement("few", text, values)
+    where = _listed(searched) if short else "the main values"
+    text = f"In {where} of {nights} nights ({span}), nothing was found that got worse by a step or slowly. {jump}"
+    return Statement("steady", " ".join([text, *short]), values | {"detectable": detectable})
 
 
 def _span(history: "History") -> str:
@@ -291,34 +344,42 @@ def _last(history: "History") -> Statement:
     """Return the value of the last night."""
     night = history.nights[-1]
     items = []
+    lacking = []
     values: dict[str, float | str | None] = {"date": night.date}
     for metric in history.metrics:
         key = metric.main.key
         value = night.value(MEAN, key)
         if value is None:
+            lacking.append(_title(history, key))
             continue
         bounds = night.interval(MEAN, key)
         items.append(f"{_title(history, key)} {value:.3f}" + (f" {bracket(*bounds)}" if bounds else ""))
         values[key] = value
     noted = ", ".join(f"{key} {shortened(text, _LONGEST)}" for key, text in list(night.metadata.items())[:_MOST_NAMED])
     with_notes = f", {noted}" if noted else ""
-    shown = "; ".join(items) or "no value"
-    text = f"Last night ({history.labels[-1]}{with_notes}), mean over classes: {shown}."
+    text = f"Last night ({history.labels[-1]}{with_notes}), mean over classes: {'; '.join(items) or 'no value'}."
+    if items and lacking:
+        text += f" It has no {_listed(lacking)}."
     return Statement("last", f"{text}{_since_the_night_before(history)}", values)
 
 
 def _since_the_night_before(history: "History") -> str:
     """Return how much the mean of the first metric changed from the night before, on shared scenes; "" if not known."""
-    key = history.metrics[0].main.key
-    found = None
-    if len(history.nights) > 1:
-        found = on_scenes(history.nights[-2:-1], history.nights[-1:], MEAN, key, groups={})
+    if len(history.nights) < 2 or not history.metrics:
+        return ""
+    metric = history.metrics[0]
+    found = on_scenes(history.nights[-2:-1], history.nights[-1:], MEAN, metric.main.key, groups={})
     if found is None:
         return ""
-    return (
-        f" On the {counted(found.scenes, 'scene')} that it shares with the night before, the change of "
-        f"{_title(history, key)} is {found.difference}."
-    )
+    title = _title(history, metric.main.key)
+    start = f" On the {counted(found.scenes, 'scene')} that it shares with the night before,"
+    if found.rose == found.fell == 0:
+        return f"{start} {title} is the same."
+    text = f"{start} the change of {title} is {found.difference}"
+    if found.difference.decided:
+        is_worse = (found.difference.value > 0) == metric.lower_is_better
+        text += f", which is {'worse' if is_worse else 'better'}"
+    return f"{text}."
 
 
 def _errors(history: "History") -> Iterator[Statement]:
