@@ -380,3 +380,24 @@ def test_a_step_that_was_mended_says_the_level_of_today(sides: Sides, tmp_path: 
     level = history.curve("boundary", "pld").stretches[-1].last
     assert history.statements[0].text.startswith("boundary got worse by 0.")
     assert f"It changed again later; the level of the last night is {level:.3f}." in history.statements[1].text
+
+
+def test_a_scene_that_lost_frames_is_not_compared(sides: Sides, tmp_path: Path) -> None:
+    before = evaluated(sides, {}, {})
+    after = evaluated(sides, {"boundary": 0.8}, {}, truth=sides[1].at(range(54)))  # the last scene has 4 of 10 frames
+    history = mg.history(copies([before] * 12 + [after] * 10, tmp_path / "n"))
+    (event,) = [one for one in history.main_events if (one.class_name, one.key) == ("boundary", "pld")]
+    assert event.on_scenes is not None
+    assert event.on_scenes.scenes == 5
+
+
+def test_the_answer_has_the_newest_and_the_largest_changes(sides: Sides, tmp_path: Path) -> None:
+    sizes = [0.5, 0.96, 0.92, 0.88, 0.84, 0.8, 0.76, 0.72]  # the first change is a recovery
+    nights = [evaluated(sides, {"boundary": size}, {}) for size in [1.0, *sizes] for _ in range(8)]
+    history = mg.history(copies(nights, tmp_path / "n"))
+    dates = [str(one.values["date"])[:10] for one in history.statements if one.about == "worse"]
+    assert len(dates) == 5
+    assert dates == sorted(dates, reverse=True)
+    assert dates[0] == day(64)
+    assert dates[-1] == day(8)
+    assert "3 further changes are in the table." in texts_of(history)

@@ -134,14 +134,15 @@ def _metric_of(key: str, nights: Sequence[Night]) -> str | None:
 
 
 def _shared_scenes(nights: Sequence[Night]) -> list[str]:
-    found: set[str] | None = None
+    """Return the scenes that all nights have, with as many frames."""
+    found: set[tuple[str, int]] | None = None
     for night in nights:
         of_scenes = night.pooled.of_scenes
         if of_scenes is None or night.pooled.class_names != nights[0].pooled.class_names:
             return []
-        scenes = set(of_scenes.scenes)
+        scenes = set(zip(of_scenes.scenes, np.frombuffer(of_scenes.frames, "<i8").tolist(), strict=True))
         found = scenes if found is None else found & scenes
-    return sorted(found or ())
+    return sorted(name for name, _ in found or ())
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from mapgauge.words import counted
 if TYPE_CHECKING:
     from mapgauge.features.history.history import History
 
-MOST = 5  # nights with changes that get a sentence; the others are in the table
+MOST = 5  # groups of changes that get a sentence; the others are in the table
 _MOST_NAMED = 4  # inputs, scenes or notes that a sentence lists
 _GAP = timedelta(days=2)  # without a night, from which a sentence names the night before
 _LONGEST = 60  # letters of a note
@@ -37,7 +37,8 @@ def said(history: "History") -> Iterator[Statement]:
     groups = _by_night(history.main_events)
     worse = [group for group in groups if any(event.worse for event in group)]
     others = [group for group in groups if group not in worse]
-    for group in [*reversed(worse), *reversed(others)][:MOST]:
+    chosen = _newest_and_largest(worse, MOST)
+    for group in [*chosen, *_newest_and_largest(others, MOST - len(chosen))]:
         yield from _about_group(history, group)
     if not worse:
         yield _nothing_worse(history)
@@ -55,6 +56,16 @@ def _by_night(events: Sequence[HistoryEvent]) -> list[list[HistoryEvent]]:
         change = event.change
         found.setdefault((change.night, change.last, change.kind, event.worse), []).append(event)
     return [found[key] for key in sorted(found, key=lambda key: (key[0], bool(key[3])))]
+
+
+def _newest_and_largest(groups: Sequence[list[HistoryEvent]], most: int) -> list[list[HistoryEvent]]:
+    """Return the newest and the largest of some groups, at most so many, the newest first."""
+    if not groups:
+        return []
+    newest = len(groups) - 1
+    by_size = sorted(range(newest), key=lambda k: -max(abs(event.change.size) for event in groups[k]))
+    kept = [newest, *by_size][:most]
+    return [groups[k] for k in sorted(kept, reverse=True)]
 
 
 def _about_group(history: "History", group: Sequence[HistoryEvent]) -> Iterator[Statement]:
@@ -159,18 +170,18 @@ def _noted(history: "History", event: HistoryEvent) -> str:
         if after.metadata and after.metadata == before.metadata:
             return ", with the same metadata as the night before"
         return ""
-    return f", with {_listed(items)}"
+    return f", with {listed(items)}"
 
 
-def _listed(items: Sequence[str]) -> str:
+def listed(items: Sequence[str], most: int = _MOST_NAMED) -> str:
     """Return the first items in a line, and how many more there are.
 
-    >>> _listed(["a", "b"]), _listed(["a", "b", "c", "d", "e", "f"])
+    >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e", "f"])
     ('a, b', 'a, b, c, d and 2 more')
     """
-    text = ", ".join(items[:_MOST_NAMED])
-    if len(items) > _MOST_NAMED:
-        text += f" and {len(items) - _MOST_NAMED} more"
+    text = ", ".join(items[:most])
+    if len(items) > most:
+        text += f" and {len(items) - most} more"
     return text
 
 
@@ -204,7 +215,7 @@ def _other_metrics(history: "History", group: Sequence[HistoryEvent], first: str
         if event.key != first
     ]
     if items:
-        yield f"Also {_listed(items)}."
+        yield f"Also {listed(items)}."
 
 
 def _parts(history: "History", event: HistoryEvent) -> Iterator[str]:
@@ -275,8 +286,8 @@ def _inputs(history: "History", event: HistoryEvent) -> Iterator[str]:
         when = "in the same night"
         before = "in the night before"
     if event.inputs:
-        listed = _listed([one.text for one in event.inputs])
-        yield f"The inputs changed {when} ({listed}), so this need not be a change of the model."
+        changed = listed([one.text for one in event.inputs])
+        yield f"The inputs changed {when} ({changed}), so this need not be a change of the model."
     elif all(same_truth(one, other) for one, other in pairwise(nights)):
         yield f"The truth is the same as {before}."
 
@@ -294,7 +305,7 @@ def _mixed(history: "History") -> Iterator[Statement]:
     items[0] += " nights"
     yield Statement(
         "mixed",
-        f"The nights have predictions of {len(counts)} names in turn: {_listed(items)}. If these are methods, give the "
+        f"The nights have predictions of {len(counts)} names in turn: {listed(items)}. If these are methods, give the "
         "files of one of them, because methods in turn look like a model that changes.",
         {"names": float(len(counts))},
     )
@@ -329,7 +340,7 @@ def _nothing_worse(history: "History") -> Statement:
     if not searched:
         text = " ".join(short) or f"None of the {nights} nights ({span}) has a value."
         return Statement("few", text, values)
-    where = _listed(searched) if short else "the main values"
+    where = listed(searched) if short else "the main values"
     text = f"In {where} of {nights} nights ({span}), nothing was found that got worse by a step or slowly. {jump}"
     return Statement("steady", " ".join([text, *short]), values | {"detectable": detectable})
 
@@ -359,7 +370,7 @@ def _last(history: "History") -> Statement:
     with_notes = f", {noted}" if noted else ""
     text = f"Last night ({history.labels[-1]}{with_notes}), mean over classes: {'; '.join(items) or 'no value'}."
     if items and lacking:
-        text += f" It has no {_listed(lacking)}."
+        text += f" It has no {listed(lacking)}."
     return Statement("last", f"{text}{_since_the_night_before(history)}", values)
 
 
@@ -387,7 +398,7 @@ def _errors(history: "History") -> Iterator[Statement]:
     if wrong:
         yield Statement(
             "errors",
-            f"Do not trust the values of {counted(len(wrong), 'night')} ({_listed(wrong)}): there are errors among the "
+            f"Do not trust the values of {counted(len(wrong), 'night')} ({listed(wrong)}): there are errors among the "
             "findings.",
             {"nights": float(len(wrong))},
         )
