@@ -312,18 +312,20 @@ def _on_scenes(
     """Return events, those of main values with the difference on shared scenes."""
     by_place = {(curve.class_name, curve.key): curve for curve in curves}
     mains = {metric.main.key for metric in _metrics_of(nights)}
-    left = _MOST_ON_SCENES
+    count = 0
     done: list[HistoryEvent] = []
     for event in reversed(events):
-        if left and event.key in mains:
-            left -= 1
+        found = None
+        if event.key in mains and count < _MOST_ON_SCENES:
             curve = by_place[event.class_name, event.key]
             spans = around(event.change, curve.changes, len(nights))
-            before, after = (
-                [nights[k] for k in range(len(nights))[span] if curve.values[k] is not None] for span in spans
-            )
+            before, after = (_with_value(curve, nights, span) for span in spans)
             found = on_scenes(before, after, event.class_name, event.key, groups=groups)
-            done.append(replace(event, on_scenes=found))
-        else:
-            done.append(event)
+        count += found is not None
+        done.append(replace(event, on_scenes=found))
     return done[::-1]
+
+
+def _with_value(curve: HistoryCurve, nights: Sequence[Night], span: slice) -> list[Night]:
+    """Return the nights of a span in which a curve has a value."""
+    return [nights[k] for k in range(len(nights))[span] if curve.values[k] is not None]

@@ -67,8 +67,10 @@ def on_scenes(
     """
     nights = [*before[-WINDOW:], *after[:WINDOW]]
     metric = _metric_of(key, nights)
+    if metric is None:
+        return None
     shared = _shared_scenes(nights)
-    if metric is None or len(shared) < 2:
+    if len(shared) < 2:
         return None
     first = _SummedNights.of(before[-WINDOW:], metric, shared)
     second = _SummedNights.of(after[:WINDOW], metric, shared)
