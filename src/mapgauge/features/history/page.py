@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _PACKAGE = "mapgauge.features.history"
 _DIGITS = 5  # of the values in the page
 _LONGEST = 80  # letters of a note in a table
-_MOST_INPUTS = 2  # in a row of the table of changes; the section on inputs has all of them
+_MOST_INPUTS = 1  # in a row of the table of changes; the section on inputs has all of them
 _KINDS = {"step": "step", "night": "one night", "slow": "slow"}
 _DETAILS = ("detail", "last", "more", "errors")  # statements that are printed small
 
@@ -148,7 +148,7 @@ def _change(history: "History", event: HistoryEvent, value: str) -> Html:
         element("td", f"{change.size:+.3f}", class_="change"),
         element("td", scenes),
         _text(noted),
-        _text(listed([one.text for one in event.inputs], _MOST_INPUTS) or "the same"),
+        element("td", listed([one.text for one in event.inputs], _MOST_INPUTS) or "the same", class_="text inputs"),
     ]
     state = {True: "is-worse", False: "is-better", None: None}[event.worse]
     return element("tr", cells, class_=state)
