@@ -26,7 +26,8 @@ def normal(rng: np.random.Generator, nights: int) -> Floats:
 
 def heavy(rng: np.random.Generator, nights: int) -> Floats:
     """Return noise with heavy tails: Student's t with 5 degrees of freedom, of the same variance."""
-    return rng.standard_t(5, nights) / np.sqrt(5 / 3)
+    noise: Floats = rng.standard_t(5, nights) / np.sqrt(5 / 3)
+    return noise
 
 
 def correlated(rng: np.random.Generator, nights: int) -> Floats:
