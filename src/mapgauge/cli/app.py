@@ -64,8 +64,10 @@ class _PanelCommand(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
-            truth: Any = next((param for param in self.params if param.name == "truth" and param.required), None)
-            if truth is not None and not error.message and getattr(error.param, "name", "") == "predictions":
+            arguments: dict[str, Any] = {one.name: one for one in self.params if one.param_type_name == "argument"}
+            truth = arguments.get("truth")
+            is_missing = not error.message and error.param is not None and error.param is arguments.get("predictions")
+            if is_missing and truth is not None and truth.required:
                 error.param = truth
                 error.message = f"Give it after the predictions: {ctx.command_path} PREDICTIONS... TRUTH"
             raise

@@ -63,7 +63,7 @@ def figure_option(what: str) -> Any:
 
 def classes_option(default: str) -> Any:
     """Return the option that chooses classes."""
-    return option("--classes NAME,...", COMPUTED, f"Classes to look at. Default: {default}.")
+    return option("--classes NAME,...", COMPUTED, f"Classes to look at. Default: {default.removesuffix('.')}.")
 
 
 def worst_option(what: str, least: int, **settings: Any) -> Any:
@@ -93,7 +93,7 @@ def metrics_option(default: str) -> Any:
 
 def scene_option(default: str) -> Any:
     """Return the option of a scene."""
-    return option("--scene NAME", DRAWN, f"Scene to draw over time. Default: {default}.")
+    return option("--scene NAME", DRAWN, f"Scene to draw over time. Default: {default.removesuffix('.')}.")
 
 
 def files_argument(metavar: str, text: str) -> Any:

@@ -29,18 +29,16 @@ def _figure(name: str) -> str:
 
 
 def _for(option: str) -> str:
-    """Return the beginning of the help of an option: which figures take it."""
+    """Return the end of the help of an option: which figures take it."""
     able = [name for name, (_, _, row) in figures().items() if option in row.options]
     if not able:
         return ""
-    return f"For {' and '.join(able)}: "
+    return f" For {' and '.join(able)}."
 
 
-_METRIC_HELP = f"{_for('metric')}the metric of hits, such as ap_chamfer. Default: the first AP of the results."
-_THRESHOLD_HELP = f"{_for('threshold')}the threshold of hits. Default: a panel for each."
-_VALUE_HELP = f"{_for('value')}the value of frames, such as pld, missed or truth. Default: pld."
-_SCENE_HELP = f"{_for('scene')}the scene. Default: the worst."
-_CLASSES_HELP = f"{_for('classes')}the classes. Default: all."
+_METRIC_HELP = f"Metric of hits, such as ap_chamfer. Default: the first AP of the results.{_for('metric')}"
+_THRESHOLD_HELP = f"Threshold of hits. Default: a panel for each.{_for('threshold')}"
+_VALUE_HELP = f"Value of frames, such as pld, missed or truth. Default: pld.{_for('value')}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +60,8 @@ class PlotOptions:
     metric: Annotated[str | None, o.option("--metric NAME", o.DRAWN, _METRIC_HELP)] = None
     threshold: Annotated[float | None, o.option("--threshold VALUE", o.DRAWN, _THRESHOLD_HELP)] = None
     value: Annotated[str | None, o.option("--value KEY", o.DRAWN, _VALUE_HELP)] = None
-    scene: Annotated[str | None, o.option("--scene NAME", o.DRAWN, _SCENE_HELP)] = None
-    classes: Annotated[Texts, o.option("--classes NAME,...", o.COMPUTED, _CLASSES_HELP)] = None
+    scene: Annotated[str | None, o.scene_option(f"the worst.{_for('scene')}")] = None
+    classes: Annotated[Texts, o.classes_option(f"all.{_for('classes')}")] = None
     title: o.TitleOption = None
     style: o.StyleOption = "paper"
     protocol: o.ProtocolOption = None

@@ -12,10 +12,7 @@ from mapgauge.cli.output import inform, progress
 from mapgauge.cli.slices import tags_of
 from mapgauge.cli.targets import check_figure, check_page, check_targets
 
-_CAUSES_HELP = (
-    "Whether to show the causes of PLD, and completeness. They need the geometry. Default: the causes, if "
-    "there are at most 1,200,000 instances."
-)
+_CAUSES_HELP = "Whether to show the causes of PLD, and completeness. They need the geometry. Default: the causes."
 _CARD_HELP = (
     "Write the first screen as one picture too (.png, .svg or .pdf): 1200 x 630 pixels, for a pull request or a chat. "
     "It needs the extra plot, and no browser."
