@@ -28,6 +28,14 @@ def test_the_text_opens_with_the_answer_and_lists_the_changes(here: Run) -> None
     assert done.stderr == ""
 
 
+def test_files_that_are_left_out_for_one_reason_are_one_warning(here: Run, tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.mg").write_text("text", encoding="utf-8")
+    done = here("history", "nights", "a.mg", "b.mg", "c.mg")
+    (line,) = done.stderr.splitlines()
+    assert "a.mg, b.mg, c.mg are left out: not a file of results: it is no archive" in line
+
+
 def test_json_and_csv_have_what_python_has(here: Run, stepped: Path) -> None:
     document = json.loads(here("history", "nights", "--json").stdout)
     assert document["statements"][0]["about"] == "worse"
@@ -50,7 +58,7 @@ def test_files_that_are_left_out_are_named_on_stderr(here: Run, stepped: Path, t
     (tmp_path / "\x1b[31m.mg").write_text("text", encoding="utf-8")
     done = here("history", "nights", "x.mg", "\x1b[31m.mg")
     assert done.returncode == 0
-    assert "x.mg is left out: not a file of results" in done.stderr
+    assert "x.mg, ?[31m.mg are left out: not a file of results" in done.stderr
     assert "\x1b" not in done.stderr
 
 

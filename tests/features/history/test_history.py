@@ -1,7 +1,9 @@
 """``mg.history``: what it says of planted histories, and of files that are damaged, foreign or of another protocol."""
 
 import json
+import os
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -243,7 +245,7 @@ def test_other_protocols_are_never_in_one_curve(sides: Sides, stepped: Path, tmp
     assert len(history.nights) == 30
     reasons = {left.file.name: left.reason for left in history.skipped}
     assert "not paper-60x30" in reasons["ours.mg"]
-    assert "its protocol is paper-60x30" in reasons["other.mg"]
+    assert "the protocol is paper-60x30" in reasons["other.mg"]
     chosen = mg.history([stepped, path, tmp_path / "ours.mg"], protocol="ours")
     assert [night.name for night in chosen.nights] == ["ours"]
     with pytest.raises(mg.InvalidInput, match="no file of results has the protocol 'theirs'; there are ours, paper"):
@@ -253,7 +255,9 @@ def test_other_protocols_are_never_in_one_curve(sides: Sides, stepped: Path, tmp
 def test_results_without_a_date_are_left_out(sides: Sides, stepped: Path, tmp_path: Path) -> None:
     replace(evaluated(sides, {}, {}), date="").save(tmp_path / "undated.mg")
     history = mg.history([stepped, tmp_path / "undated.mg"])
-    assert [left.reason for left in history.skipped] == ["it has no date; evaluate again with this version of mapgauge"]
+    assert [left.reason for left in history.skipped] == [
+        "there is no date; evaluate again with this version of mapgauge"
+    ]
 
 
 def test_files_without_pooled_values_are_read_completely(stepped: Path, tmp_path: Path) -> None:
@@ -401,3 +405,11 @@ def test_the_answer_has_the_newest_and_the_largest_changes(sides: Sides, tmp_pat
     assert dates[0] == day(64)
     assert dates[-1] == day(8)
     assert "3 further changes are in the table." in texts_of(history)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse names that are not UTF-8")
+def test_the_reason_does_not_repeat_a_name_that_is_no_text(stepped: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / os.fsdecode(b"\xff.mg")
+    damaged.write_text("text", encoding="utf-8")
+    (left,) = mg.history([stepped / f"{day(0)}.mg", damaged]).skipped
+    assert left.reason.startswith("not a file of results")

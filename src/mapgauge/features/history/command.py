@@ -60,6 +60,8 @@ def history(options: HistoryOptions) -> None:
 
     from mapgauge import history as history_of
     from mapgauge import read_tags
+    from mapgauge.features.history.nights import skipped_by_reason
+    from mapgauge.features.history.sentences import listed
 
     tags = None if options.tags is None else read_tags(options.tags)
     with progress("reading nights", "files") as advance:
@@ -72,8 +74,9 @@ def history(options: HistoryOptions) -> None:
             progress=advance,
         )
     emit(options, HistoryDocument(found))
-    for left in found.skipped:
-        warn(printable(f"{left.file} is left out: {left.reason}"))
+    for reason, left in skipped_by_reason(found.skipped).items():
+        verb = "is" if len(left) == 1 else "are"
+        warn(printable(f"{listed([str(file) for file in left])} {verb} left out: {reason}"))
     for remark in found.remarks:
         inform(printable(remark))
     if options.output is not None:

@@ -115,6 +115,14 @@ class SkippedFile:
         return {"file": str(self.file), "reason": self.reason}
 
 
+def skipped_by_reason(skipped: Iterable[SkippedFile]) -> dict[str, list[Path]]:
+    """Return the files that are left out for each reason."""
+    found: dict[str, list[Path]] = {}
+    for left in skipped:
+        found.setdefault(left.reason, []).append(left.file)
+    return found
+
+
 def read_nights(
     files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
@@ -148,7 +156,7 @@ def read_nights(
             if night.date:
                 nights.append(night)
             else:
-                skipped.append(SkippedFile(path, "it has no date; evaluate again with this version of mapgauge"))
+                skipped.append(SkippedFile(path, "there is no date; evaluate again with this version of mapgauge"))
         if progress is not None:
             progress(k, len(paths))
     nights.sort(key=lambda night: (moment_of(night.date), night.name, str(night.file)))
@@ -241,7 +249,8 @@ def _checked(night: Night) -> Night:
 
 def _reason(error: MapgaugeError, path: Path) -> str:
     """Return why a file cannot be read, without its name."""
-    return error.message.removeprefix(f"{path}: ")
+    name = str(path).encode("utf-8", "backslashreplace").decode()  # as messages have it
+    return error.message.removeprefix(f"{name}: ")
 
 
 def _of_one_protocol(nights: Sequence[Night], name: str | None) -> tuple[list[Night], list[SkippedFile]]:
@@ -263,7 +272,7 @@ def _of_one_protocol(nights: Sequence[Night], name: str | None) -> tuple[list[Ni
     # The most files; of equally many, the newest.
     best = max(chosen, key=lambda group: (len(groups[group]), moment_of(groups[group][-1].date)))
     others = [
-        SkippedFile(night.file, f"its protocol is {_apart(names[group], names[best])}")
+        SkippedFile(night.file, f"the protocol is {_apart(names[group], names[best])}")
         for group, some in groups.items()
         for night in some
         if group != best

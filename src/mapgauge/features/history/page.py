@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mapgauge.features.history.curves import HistoryCurve, HistoryEvent, direction_of
-from mapgauge.features.history.nights import Night, day_in_words, moment_of
+from mapgauge.features.history.nights import Night, day_in_words, moment_of, skipped_by_reason
 from mapgauge.features.history.sentences import listed
 from mapgauge.features.history.steps import FEWEST
 from mapgauge.markup import Html, colours_of, element, joined, number, shortened
@@ -201,7 +201,10 @@ def _with_interval(night: Night, key: str) -> str:
 
 def _left_out(history: "History") -> Html:
     """Return the files that are not in the history, with the reason."""
-    items = [element("li", f"{left.file.name}: {left.reason}") for left in history.skipped]
+    items = [
+        element("li", f"{listed([file.name for file in files])}: {reason}")
+        for reason, files in skipped_by_reason(history.skipped).items()
+    ]
     items += [element("li", remark) for remark in history.remarks]
     if not items:
         return Html("")

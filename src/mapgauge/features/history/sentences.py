@@ -196,7 +196,7 @@ def _later(history: "History", event: HistoryEvent) -> Iterator[str]:
 
 def _wrong(history: "History", event: HistoryEvent) -> Iterator[str]:
     """Yield that the night of a change has errors among its findings."""
-    if history.nights[event.change.night].pooled.has_errors:
+    if event.change.kind != "slow" and history.nights[event.change.night].pooled.has_errors:
         yield "There are errors among the findings of this night, so this need not be a change of the model."
 
 
