@@ -413,3 +413,19 @@ def test_the_reason_does_not_repeat_a_name_that_is_no_text(stepped: Path, tmp_pa
     damaged.write_text("text", encoding="utf-8")
     (left,) = mg.history([stepped / f"{day(0)}.mg", damaged]).skipped
     assert left.reason.startswith("not a file of results")
+
+
+def test_a_folder_may_change_while_it_is_read(sides: Sides, tmp_path: Path) -> None:
+    folder = copies([evaluated(sides, {}, {})] * 4, tmp_path / "n")
+
+    def change(done: int, total: int) -> None:
+        assert total == 4
+        if done == 1:
+            (folder / f"{day(3)}.mg").unlink()
+            shutil.copy(folder / f"{day(0)}.mg", folder / "new.mg")
+
+    history = mg.history(folder, progress=change)
+    assert [night.name for night in history.nights] == [day(0), day(1), day(2)]
+    (left,) = history.skipped
+    assert left.file.name == f"{day(3)}.mg"
+    assert left.reason.startswith("no such file")
