@@ -439,7 +439,7 @@ def check_not_poses(predictions: Sequence[Path], path: Path, truth: "MapFrames")
     if truth.format != "poses":
         return
     if len(predictions) > 1:
-        meant = str(predictions[-1])
+        meant = getattr(predictions[-1], "given", str(predictions[-1]))
     else:
         meant = "TRUTH"
     raise InvalidInput(
