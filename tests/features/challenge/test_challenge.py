@@ -537,6 +537,12 @@ def test_a_challenge_is_played_through_with_commands(tmp_path: Path, world: Path
     for name in ("good.json", "poor.json"):
         done = call("challenge", "score", name, *common)
         assert done.returncode == 0, done.stderr
+    mg.write(mg.read(world / "good.json").rotate(90), tmp_path / "turned.geojson")
+    done = call("challenge", "score", tmp_path / "turned.geojson", *common)
+    assert done.returncode == 0
+    assert "error: the truth shows axes-turned: do not trust the values" in done.stdout
+    for file in ("public/turned.json", "private/turned.mg"):
+        (manifest.parent / file).unlink()
     board = tmp_path / "board.html"
     done = call("challenge", "board", manifest.parent, "-o", board, "--json")
     assert [row["name"] for row in json.loads(done.stdout)["rows"][:2]] == ["good", "poor"]
