@@ -257,7 +257,8 @@ class ScoredDocument(Document):
         if errors:
             file = shlex.quote(f"private/{self.document['name']}.mg")
             yield Line(
-                f"error: the truth shows {', '.join(errors)}: do not trust the values. `mapgauge inspect {file}` says more",
+                f"error: the truth shows {', '.join(errors)}: do not trust the values. `mapgauge inspect {file}` says "
+                "more",
                 painted="error",
             )
 
