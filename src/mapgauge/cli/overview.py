@@ -340,34 +340,89 @@ def range_lines(answer: "Answer") -> Iterator[Piece]:
 
 def worst_frame(overview: Overview) -> Iterator[Piece]:
     """Yield the worst frame of the first method that is trusted, and the command that draws it."""
+    from mapgauge.results.frame_query import FrameTable
     from mapgauge.results.frame_tables import worst_first
 
     trusted = [k for k, facts in enumerate(overview.answer.methods) if facts.refused is None]
     if not trusted:
         return
     results = overview.results[trusted[0]]
+    table = FrameTable(results)
+    ranked, *others = table.apart(table.ranked())  # as `frames` and `show` choose the worst
+    frames = ranked or [*others[0], *others[1]]
     key = worst_first(results.metrics).lstrip("-")
-    frames = results.frames(count=1)
-    if frames:
-        value = frames[0].get(key)
-    else:
-        value = None
-    if not isinstance(value, float):  # no metric has values of single frames, or this frame has none
+    column = table.columns.get(key)
+    if not frames or column is None:
         return
-    token = frames[0]["token"]
-    saved = overview.saved[trusted[0]]
-    if saved is not None:
-        files = [str(saved)]
-    else:
-        files = [_given(overview.files[trusted[0]]), _given(overview.files[-1])]
-        files += [] if results.protocol.name == "paper-60x30" else ["-p", results.protocol.name]
-    words = ["mapgauge", "show", *files, "--frame", token, "-o", "worst.svg"]
+    value = column.values[frames[0]]
+    if not isinstance(value, float):  # a frame without lines, or no value of frames to sort by
+        return
     if len(overview.names) > 1:
         of = f" of {overview.names[trusted[0]]}"
     else:
         of = ""
-    about = wrapped(f"Worst frame{of} ({title_of(key)} {number(value)}). To draw it:", "  ")
-    yield Line(f"{about}\n  {shlex.join(words)}")  # a command is one line, so that it can be copied
+    about = f"Worst frame{of} ({title_of(key)} {number(value)})"
+    if overview.saved[trusted[0]] is None and not _can_be_repeated(overview, trusted[0]):
+        yield Line(wrapped(f"{about}: {worst_token(results.tokens, frames[0])}. Results (-o FILE) can be drawn.", "  "))
+        return
+    words = ["mapgauge", "show", *_files_to_draw(overview, trusted[0])]
+    words += ["--frame", worst_token(results.tokens, frames[0]), "-o", "worst.svg"]
+    yield Line(wrapped(f"{about}. To draw it:", "  ") + "\n" + command_lines(words))
+
+
+def _can_be_repeated(overview: Overview, number: int) -> bool:
+    """Whether a command that has the files and the name of the protocol evaluates as it was done."""
+    from mapgauge.cli.inputs import STDIN
+    from mapgauge.protocols import changes
+
+    files = [_given(overview.files[number]), _given(overview.files[-1])]
+    return not changes(overview.results[number].protocol) and not set(files) & set(STDIN)
+
+
+def _files_to_draw(overview: Overview, number: int) -> list[str]:
+    """Return the results of a method, or else what they were made from."""
+    saved = overview.saved[number]
+    if saved is not None:
+        return [str(saved)]
+    files = [_given(overview.files[number]), _given(overview.files[-1])]
+    protocol = overview.results[number].protocol.name
+    if protocol != "paper-60x30":
+        files += ["-p", protocol]
+    return files
+
+
+def worst_token(tokens: Sequence[str], frame: int) -> str:
+    """Return the token of the worst frame as tables print it, which commands understand. Stdout can show it."""
+    from mapgauge.frames.tokens import short_tokens
+
+    token = tokens[frame]
+    short = short_tokens(tokens)[frame]
+    if short != printable(short):  # a token with control characters cannot be copied from a terminal
+        return "worst"
+    if short != token:
+        try:
+            short.encode(sys.stdout.encoding or "utf-8")
+        except UnicodeEncodeError:
+            short = short.replace("…", "...")  # which means the same
+    return short
+
+
+def command_lines(words: Sequence[str]) -> str:
+    """Return a command that can be copied, in one line if it fits. Only a word that is too long does not fit.
+
+    A shell takes lines that end in a backslash as one. The console of Windows does not, so there it is always one line.
+    """
+    quoted = [shlex.quote(printable(word)) for word in words]
+    lines = ["  " + " ".join(quoted)]
+    if sys.platform == "win32" or columns_of(lines[0]) <= room():
+        return lines[0]
+    lines = [f"  {quoted[0]}"]
+    for word in quoted[1:]:
+        if columns_of(f"{lines[-1]} {word} \\") > room():
+            lines.append(f"    {word}")
+        else:
+            lines[-1] += f" {word}"
+    return " \\\n".join(lines)
 
 
 def _given(path: Any) -> str:
