@@ -1,6 +1,6 @@
 """Sentences about one or several methods, with the numbers that they say."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from mapgauge.answers.facts import MethodFacts, rings_in_words, worst_of
 from mapgauge.answers.pairs import DifferenceFacts, PairFacts, lower_is_better
@@ -19,6 +19,7 @@ _NOUNS = {
     "confidence": "too low confidences",
     "class": "wrong classes",
 }
+_MOST_BY_DISTANCE = 3  # methods that are told by distance from the vehicle
 _SMALLEST = 0.005  # shares of PLD below it are not named: they would be 0 %
 
 
@@ -51,6 +52,7 @@ def about_method(facts: MethodFacts, protocol: Protocol) -> Iterator[Statement]:
         yield from _worst(facts)
         return
     yield from _found(facts)
+    yield from _by_distance([facts])
     yield from _extra(facts, protocol)
     yield from _causes(facts)
     yield from _worst(facts)
@@ -71,6 +73,52 @@ def _found(facts: MethodFacts) -> Iterator[Statement]:
         text += f", {facts.beside:.2f} m beside it (median)"
     values = {"found": facts.found, "found_length": facts.found_length, "true_length": facts.true_length}
     yield Statement("found", f"{text}.", values | {"beside": facts.beside})
+
+
+def _by_distance(methods: Sequence[MethodFacts]) -> Iterator[Statement]:
+    """Yield how much is found near the vehicle and far from it, if there is truth in two rings or more.
+
+    Several methods are compared with the same truth, so they have the same rings.
+    """
+    told = [facts for facts in methods if facts.distances is not None]
+    if not told or len(told) > _MOST_BY_DISTANCE:
+        return
+    rings = [ring for ring in told[0].distances or () if ring["found"] is not None]
+    if len(rings) < 2:
+        return
+    places = [_ring_in_words(ring) for ring in rings]
+    places[0] += " from the vehicle"
+    values: dict[str, float | str | None] = {}
+    found: dict[str, list[str]] = {}
+    for facts in told:
+        shares = {ring["from"]: ring["found"] or 0.0 for ring in facts.distances or ()}
+        found[facts.name] = [percent(shares[ring["from"]]) for ring in rings]
+        prefix = f"{facts.name} " if len(methods) > 1 else ""
+        values |= {f"{prefix}found from {ring['from']:g} m": shares[ring["from"]] for ring in rings}
+    if len(methods) == 1:
+        parts = [f"{share} {place}" for share, place in zip(found[told[0].name], places, strict=True)]
+        yield Statement("distance", f"Finds {_listed(parts)}.", values)
+        return
+    verb = "finds "
+    said = []
+    for name, shares in found.items():
+        said.append(f"{name} {verb}{_listed(shares)}")
+        verb = ""  # said once
+    where = _listed(places)
+    yield Statement("distance", f"{where[:1].upper()}{where[1:]}, {'; '.join(said)}.", values)
+
+
+def _ring_in_words(ring: Mapping[str, float | None]) -> str:
+    """Return a ring around the vehicle in words; the last one has no end.
+
+    >>> [_ring_in_words({"from": start, "to": end}) for start, end in [(0.0, 10.0), (10.0, 20.0), (20.0, None)]]
+    ['up to 10 m', 'from 10 to 20 m', 'beyond 20 m']
+    """
+    if ring["to"] is None:
+        return f"beyond {ring['from']:g} m"
+    if ring["from"] == 0:
+        return f"up to {ring['to']:g} m"
+    return f"from {ring['from']:g} to {ring['to']:g} m"
 
 
 def _extra(facts: MethodFacts, protocol: Protocol) -> Iterator[Statement]:
@@ -131,6 +179,8 @@ def about_methods(
     elif len(order) > 2:
         yield _of_many(methods, pairs, order, protocol)
     yield from _all_found(methods)
+    if len(order) > 1:
+        yield from _by_distance(methods)
     for facts in methods:
         if facts.refused is not None:
             said = refusal(facts)

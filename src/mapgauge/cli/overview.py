@@ -3,6 +3,7 @@
 The text is the same in a terminal and in a pipe. It fits 80 columns, or a narrower terminal.
 """
 
+import re
 import shlex
 import sys
 import textwrap
@@ -36,6 +37,8 @@ _SHORT = {"": "", "faint": "faint"}  # names of causes that are too long for the
 _LONGEST_BESIDE = 13  # the same, if values would not fit beside longer ones
 _BLOCKS = {"place": "█", "missing": "▓", "extra": "▒", "confidence": "░", "class": "·"}
 _LETTERS = {"place": "p", "missing": "m", "extra": "x", "confidence": "c", "class": "w"}
+_UNIT = re.compile(r"(?<=\d) (%|m\b|km\b)")
+_GLUE = "\N{NO-BREAK SPACE}"
 _MOST_METHODS = 3  # with ranges of their own
 
 
@@ -45,12 +48,16 @@ def room() -> int:
 
 
 def wrapped(text: str, indent: str = "") -> str:
-    """Return a paragraph in lines that fit. Only words that are too long do not; they could not be copied otherwise."""
+    """Return a paragraph in lines that fit. Only words that are too long do not; they could not be copied otherwise.
+
+    A number stays on the line of its unit.
+    """
     width = room()
-    lines = textwrap.wrap(printable(text), width, subsequent_indent=indent, break_long_words=False)
+    glued = _UNIT.sub(f"{_GLUE}\\1", printable(text))
+    lines = textwrap.wrap(glued, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     if any(columns_of(line) > width for line in lines):  # letters of two columns
-        lines = _wrapped_by_columns(printable(text), width, indent)
-    return "\n".join(lines)
+        lines = _wrapped_by_columns(glued, width, indent)
+    return "\n".join(lines).replace(_GLUE, " ")
 
 
 def _wrapped_by_columns(text: str, width: int, indent: str) -> list[str]:
@@ -257,16 +264,20 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
         kept = _SHORTEST_BAR + _GAP
     else:
         kept = 0
+    short = _TableColumn(title, [shortened(row.name, _LONGEST_BESIDE) for row in rows])
+    least = short.width + kept + sum(column.width for column in [*values[:1], causes]) - _GAP
+    has_causes = any(causes.cells) and least <= room()  # the first value comes before the cause
     for longest in (_LONGEST, _LONGEST_BESIDE):
         names = _TableColumn(title, [shortened(row.name, longest) for row in rows])
         left = room() - names.width + _GAP
-        if any(causes.cells):
+        if has_causes:
             left -= causes.width
         shown = []
         for column in values:
-            if column.width <= left - kept:
-                shown.append(column)
-                left -= column.width
+            if column.width > left - kept:
+                break
+            shown.append(column)
+            left -= column.width
         if len(shown) == len(values):
             break
     bar = min(left - _GAP, _LONGEST_BAR)
@@ -274,10 +285,10 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
     if has_bar:
         shown.insert(1, _TableColumn("parts".ljust(bar), [_bar(row.families, bar) for row in rows]))
     columns = [names, *shown]
-    if any(causes.cells):
+    if has_causes:
         columns.append(causes)
     body = [[column.cells[k] for column in columns] for k in range(len(rows))]
-    yield Table("", [column.title for column in columns], body, 1, ids=1 if any(causes.cells) else 0)
+    yield Table("", [column.title for column in columns], body, 1, ids=1 if has_causes else 0)
     if has_bar:
         named = "  ".join(f"{glyph} {family}" for family, glyph in _glyphs().items())
         yield Line(wrapped(f"parts of PLD: {named}", "  "))
@@ -413,15 +424,21 @@ def command_lines(words: Sequence[str]) -> str:
     A shell takes lines that end in a backslash as one. The console of Windows does not, so there it is always one line.
     """
     quoted = [shlex.quote(printable(word)) for word in words]
-    lines = ["  " + " ".join(quoted)]
-    if sys.platform == "win32" or columns_of(lines[0]) <= room():
-        return lines[0]
-    lines = [f"  {quoted[0]}"]
-    for word in quoted[1:]:
-        if columns_of(f"{lines[-1]} {word} \\") > room():
-            lines.append(f"    {word}")
+    line = "  " + " ".join(quoted)
+    if sys.platform == "win32" or columns_of(line) <= room():
+        return line
+    parts: list[str] = []
+    for word in quoted:
+        if parts and parts[-1].startswith("-"):  # an option stays on the line of its value
+            parts[-1] += f" {word}"
         else:
-            lines[-1] += f" {word}"
+            parts.append(word)
+    lines = [f"  {parts[0]}"]
+    for part in parts[1:]:
+        if columns_of(f"{lines[-1]} {part} \\") > room():
+            lines.append(f"    {part}")
+        else:
+            lines[-1] += f" {part}"
     return " \\\n".join(lines)
 
 
