@@ -12,10 +12,10 @@ from mapgauge.cli import parsing
 from mapgauge.cli.command import command, without_effect
 from mapgauge.cli.compile import compile_for
 from mapgauge.cli.emit import Printing, emit
-from mapgauge.cli.inputs import Reading, check_classes, check_files, options_of, turned
+from mapgauge.cli.inputs import InputReader, check_classes, check_files, options_of, turned
 from mapgauge.cli.methods import keep_order
 from mapgauge.cli.output import exit_on, exit_without_truth
-from mapgauge.cli.slices import are_slices, show_slices, slices_of, tags_of
+from mapgauge.cli.slices import are_slices, slice_pieces, slices_of, tags_of
 from mapgauge.cli.targets import SUFFIX, check_geometry, check_page, check_targets, files_of_each, page_of
 from mapgauge.cli.watching import EvaluationWatch
 
@@ -77,7 +77,7 @@ class EvaluateOptions(Printing):
     @property
     def names_of_protocols(self) -> list[str]:
         """The protocols, each once."""
-        return list(dict.fromkeys(parsing.listed(self.protocol))) or ["paper-60x30"]
+        return list(dict.fromkeys(parsing.listed(self.protocol))) or [parsing.PROTOCOL]
 
     @property
     def slice_by(self) -> str | None:
@@ -208,7 +208,7 @@ def _print(
     watch: EvaluationWatch,
     tags: "Tags | None",
 ) -> None:
-    """Print what comes out, then the tables of subsets and of a prior, which are text only."""
+    """Print what comes out, with the tables of a prior and of subsets."""
     from mapgauge.cli.evaluated import Evaluated
     from mapgauge.hooks import prior_tables
 
@@ -228,17 +228,13 @@ def _print(
         findings=watch.findings,
         slices=sliced,
         changes=list(changes.values()),
+        more=chain(prior.text(changes) if prior is not None and changes else (), slice_pieces(plan.titles, sliced)),
         by_class=options.by == "class",
         with_tables=options.tables,
         with_notes=options.notes,
         is_quiet=options.quiet,
     )
     emit(options, document)
-    if options.form != "text":
-        return
-    if prior is not None and changes:
-        prior.show(changes, gap=True)
-    show_slices(plan.titles, sliced)
 
 
 def _answers(plan: "RunPlan", watch: EvaluationWatch) -> "list[Answer]":
@@ -281,7 +277,7 @@ def _check_options(options: EvaluateOptions, metrics: Sequence[str]) -> None:
     if "://" in (options.engine or ""):
         without_effect(options, ["workers"], "with the address of a cluster, which has its own workers")
     if options.prior is not None and (options.form not in ("text", "json") or several):
-        parsing.refuse("--prior", "needs one protocol, and no --csv or --latex. `mapgauge changes` writes CSV")
+        parsing.refuse("--prior", "needs one protocol, and no --csv or --latex")
     if options.resume and options.work is None:
         parsing.refuse("--resume", "needs the folder of the interrupted run: --work FOLDER")
 
@@ -290,7 +286,7 @@ def _in_memory(options: EvaluateOptions, prepare: "Callable[[], None]") -> "InMe
     """Return how both sides are read as a whole. ``prepare`` is done while the first bytes are read."""
     from mapgauge.cli.runs import InMemory
 
-    reading = Reading(workers=options.workers)
+    reading = InputReader(workers=options.workers)
     first, *others = options.predictions
     read: list[Callable[[], MapFrames]] = [reading.predictions_ahead(first, prepare)]
     read += [partial(reading.predictions, path) for path in others]
@@ -322,7 +318,7 @@ def _streamed(options: EvaluateOptions, prepare: "Callable[[], None]") -> "Strea
     )
 
 
-def _chosen_truth(reading: Reading, path: Path, lists: Sequence[Path]) -> "MapFrames":
+def _chosen_truth(reading: InputReader, path: Path, lists: Sequence[Path]) -> "MapFrames":
     """Read the truth, or the frames of it that lists of tokens name."""
     from mapgauge.io.files.source import read_tokens
 

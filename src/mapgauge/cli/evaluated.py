@@ -1,6 +1,6 @@
 """What ``mapgauge evaluate`` prints: text, JSON, CSV or LaTeX of all methods by all protocols."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ class Evaluated(Document):
     findings: "Sequence[Finding]" = ()
     slices: "Sequence[Slices]" = ()
     changes: "Sequence[Documented]" = ()  # what each method makes of a prior
+    more: Iterable[Piece] = ()  # what the text ends with
     by_class: bool = False  # whether LaTeX has a column for each class
     with_tables: bool = False
     with_notes: bool = False
@@ -60,12 +61,8 @@ class Evaluated(Document):
         if self.with_tables:
             for overview in overviews:
                 yield from summary.tables_of(overview.results, self.names)
-            for name, method in zip(self.names, self.results[:: self.protocols], strict=True):
-                if len(self.names) > 1:
-                    of = f"{name}: "
-                else:
-                    of = ""
-                yield Line(of + summary.frames_in_words(method), indent="  ", gap=True)
+            yield from summary.frame_lines(self.results[:: self.protocols], self.names)
+        yield from self.more
 
     def in_brief(self) -> Iterator[Piece]:
         """Return what was compared by the first protocol, and the answer."""

@@ -12,7 +12,7 @@ import typer
 
 from mapgauge.cli.inputs import input_file
 from mapgauge.cli.output import set_quiet
-from mapgauge.cli.parsing import Texts, bounded, refuse, valid
+from mapgauge.cli.parsing import PROTOCOL, Texts, bounded, length_of_cutoff, refuse, valid
 from mapgauge.evaluation.engines import ENGINES
 from mapgauge.words import did_you_mean
 
@@ -115,10 +115,12 @@ _METHODS = (
     "Files written by `mapgauge evaluate -o`, or folders of them; or predictions and, as the last, the truth, "
     "which are evaluated by the protocol."
 )
+METHODS = "FILE"  # the metavariable of results, or predictions and truth
+RESULTS = {"RESULT", "RESULTS"}  # those of results only
 PredictionsArgument = Annotated[list[Path], files_argument("PREDICTIONS", _PREDICTIONS)]
 TruthArgument = Annotated[Path, files_argument("TRUTH", "The file of the truth. It comes last.")]
 ResultsArgument = Annotated[list[Path], files_argument("RESULTS", f"{_RESULTS} A name can follow: FILE,name=MapTR.")]
-MethodsArgument = Annotated[list[Path], files_argument("FILE", _METHODS)]
+MethodsArgument = Annotated[list[Path], files_argument(METHODS, _METHODS)]
 
 ProtocolOption = Annotated[
     Texts,
@@ -126,7 +128,7 @@ ProtocolOption = Annotated[
         "--protocol -p NAME,...",
         COMPUTED,
         "Settings by name; see `mapgauge list protocols`. With several, `evaluate` reads the files once and "
-        "prints one table.  [default: paper-60x30]",
+        f"prints one table.  [default: {PROTOCOL}]",
         autocompletion=_names("protocols", "PROTOCOLS"),
     ),
 ]
@@ -140,8 +142,9 @@ MetricsOption = Annotated[
         autocompletion=_names("metrics.table", "METRICS"),
     ),
 ]
-_CUTOFF = "Cutoffs of PLD. Tables show the protocol's own; `track` and `consistency` take one."
+_CUTOFF = "Cutoffs of PLD. Tables show the protocol's own."
 CutoffOption = Annotated[Texts, option("--cutoff -c METRES,...", COMPUTED, _CUTOFF)]
+ONE_CUTOFF = option("--cutoff -c METRES", COMPUTED, "Cutoff of PLD.", callback=length_of_cutoff)
 SetOption = Annotated[
     Texts,
     option(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mapgauge.answers.facts import largest, rings_in_words
 from mapgauge.cli.emit import Line, Piece
 from mapgauge.cli.output import Table, printable, width_of
+from mapgauge.cli.parsing import PROTOCOL
 from mapgauge.markup import columns_of, number
 from mapgauge.metrics.causes import label_of
 from mapgauge.metrics.table import METRICS, title_of, value_named
@@ -397,7 +398,7 @@ def _files_to_draw(overview: Overview, number: int) -> list[str]:
         return [str(saved)]
     files = [_given(overview.files[number]), _given(overview.files[-1])]
     protocol = overview.results[number].protocol.name
-    if protocol != "paper-60x30":
+    if protocol != PROTOCOL:
         files += ["-p", protocol]
     return files
 

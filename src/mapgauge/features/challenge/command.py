@@ -11,9 +11,9 @@ from mapgauge.cli import options as o
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
 from mapgauge.cli.helps import CommandGroup
-from mapgauge.cli.inputs import Reading, check_files
+from mapgauge.cli.inputs import InputReader, check_files
 from mapgauge.cli.output import Table, inform, printable, warn
-from mapgauge.cli.parsing import Texts, listed, metrics_of_each, refuse, settings_of, valid
+from mapgauge.cli.parsing import Texts, listed, metrics_of_each, one_protocol, refuse, settings_of, valid
 from mapgauge.cli.targets import PAGES, check_targets, make_folder
 from mapgauge.words import counted
 
@@ -81,10 +81,8 @@ def init(options: InitOptions) -> None:
     results of simple baselines, for the organiser alone: the truth itself, an empty map, and a copy of --prior.
     """
     check_files(options.truth, *([options.prior] if options.prior else []))
-    names = listed(options.protocol) or ["paper-60x30"]
-    if len(names) > 1:
-        refuse("--protocol", "a challenge has one protocol")
-    protocol = settings_of(names[0], cutoff=options.cutoff, classes=options.classes, changes=options.changes)
+    name = one_protocol(options.protocol)
+    protocol = settings_of(name, cutoff=options.cutoff, classes=options.classes, changes=options.changes)
     (metrics,) = metrics_of_each([protocol], options.metrics)
     limits = _limits(options.limits)
     target = options.output / MANIFEST
@@ -98,7 +96,7 @@ def init(options: InitOptions) -> None:
     formats = listed(options.formats) or list(FORMATS_OF_PREDICTIONS)
     for name in formats:
         valid("--formats", format_named, name)
-    truth = Reading().truth(options.truth)
+    truth = InputReader().truth(options.truth)
     made = Challenge.of(
         options.name,
         truth,
@@ -112,7 +110,7 @@ def init(options: InitOptions) -> None:
     if options.prior is None:
         prior = None
     else:
-        prior = Reading().predictions(options.prior)
+        prior = InputReader().predictions(options.prior)
     made.save(target)
     write_baselines(made, truth, options.output, prior)
     inform(f"manifest for all participants in {target}: {counted(len(made.tokens), 'frame')}, no truth")
@@ -218,7 +216,7 @@ def score(options: ScoreOptions) -> None:
     valid("--link", check_link, options.link)
     check_files(options.truth)
     made = _load(options.manifest)
-    truth = Reading().truth(options.truth)
+    truth = InputReader().truth(options.truth)
     make_folder(options.output)
     scored = score_submission(made, options.submission, truth, options.output, name=options.name, link=options.link)
     if options.form == "json":
@@ -365,7 +363,7 @@ def verify(options: VerifyOptions) -> None:
 
     from mapgauge import verify as verified
 
-    reading = Reading(workers=options.workers)
+    reading = InputReader(workers=options.workers)
     if options.manifest is None:
         challenge = None
     else:
