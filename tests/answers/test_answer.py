@@ -363,3 +363,18 @@ def test_distance_is_not_told_where_it_says_nothing(name: str) -> None:
         truth = frames_of([NEAR, FAR])
     answer = mg.answer(mg.evaluate(truth.with_confidence(1), truth, settings))
     assert "from the vehicle" not in texts(answer)
+
+
+def test_distance_is_not_told_where_all_or_nothing_is_found() -> None:
+    truth = frames_of([NEAR, FAR])
+    for lines in ([NEAR, FAR], [MIDDLE]):
+        said = texts(mg.answer(mg.evaluate(frames_of(lines).with_confidence(0.5), truth, ONE_CLASS)))
+        assert "from the vehicle" not in said
+
+
+def test_a_difference_too_small_for_its_digits_is_not_called_zero() -> None:
+    sides = [TRUTH.with_confidence(sure) for sure in (0.9, 0.9001)]
+    answer = mg.answer([mg.evaluate(side, TRUTH, ONE_CLASS, scenes=SCENES) for side in sides], names=["a", "b"])
+    assert answer.pairs[0].verdict == "better"
+    assert "b is better than a by less than 0.001 PLD (over 8 scenes)." in texts(answer)
+    assert "0.000" not in answer.statements[0].text

@@ -40,6 +40,7 @@ _BLOCKS = {"place": "█", "missing": "▓", "extra": "▒", "confidence": "░"
 _LETTERS = {"place": "p", "missing": "m", "extra": "x", "confidence": "c", "class": "w"}
 _UNIT = re.compile(r"(?<=\d) (%|m\b|km\b)")
 _GLUE = "\N{NO-BREAK SPACE}"
+_RESULTS = "results.mg"  # a name for results, in advice
 _MOST_METHODS = 3  # with ranges of their own
 
 
@@ -373,13 +374,17 @@ def worst_frame(overview: Overview) -> Iterator[Piece]:
         of = f" of {overview.names[trusted[0]]}"
     else:
         of = ""
-    about = f"Worst frame{of} ({title_of(key)} {number(value)})"
-    if overview.saved[trusted[0]] is None and not _can_be_repeated(overview, trusted[0]):
-        yield Line(wrapped(f"{about}: {worst_token(results.tokens, frames[0])}. Results (-o FILE) can be drawn.", "  "))
-        return
-    words = ["mapgauge", "show", *_files_to_draw(overview, trusted[0])]
-    words += ["--frame", worst_token(results.tokens, frames[0]), "-o", "worst.svg"]
-    yield Line(wrapped(f"{about}. To draw it:", "  ") + "\n" + command_lines(words))
+    about = f"Worst frame{of} ({title_of(key)} {number(value)}). To draw it"
+    saved = overview.saved[trusted[0]]
+    if saved is not None:
+        files = [str(saved)]
+    elif _can_be_repeated(overview, trusted[0]):
+        files = _evaluated_files(overview, trusted[0])
+    else:
+        about += f", evaluate with -o {_RESULTS}, then"
+        files = [_RESULTS]
+    words = ["mapgauge", "show", *files, "--frame", worst_token(results.tokens, frames[0]), "-o", "worst.svg"]
+    yield Line(wrapped(f"{about}:", "  ") + "\n" + command_lines(words))
 
 
 def _can_be_repeated(overview: Overview, number: int) -> bool:
@@ -391,11 +396,8 @@ def _can_be_repeated(overview: Overview, number: int) -> bool:
     return not changes(overview.results[number].protocol) and not set(files) & set(STDIN)
 
 
-def _files_to_draw(overview: Overview, number: int) -> list[str]:
-    """Return the results of a method, or else what they were made from."""
-    saved = overview.saved[number]
-    if saved is not None:
-        return [str(saved)]
+def _evaluated_files(overview: Overview, number: int) -> list[str]:
+    """Return the files of a method and the protocol, as a command names them."""
     files = [_given(overview.files[number]), _given(overview.files[-1])]
     protocol = overview.results[number].protocol.name
     if protocol != PROTOCOL:
