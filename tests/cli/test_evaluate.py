@@ -262,7 +262,7 @@ def test_text_fits_80_columns_and_is_the_same_for_any_number_of_frames(call: Run
         assert done.returncode == 0, done.stderr
         lines = done.stdout.splitlines()
         assert max(map(columns_of, lines)) <= 80
-        assert len(lines) <= 30
+        assert len(lines) <= 32
         assert done.stdout.count("--notes prints") == 1
 
 

@@ -59,6 +59,7 @@ def _run(received: list[int]) -> int | str | None:
     """Run the command line and return the exit code. ``received`` gets signals. Errors are reported on stderr."""
     code: int | str | None = FAILED
     WATCH.interrupted = False
+    _stop_threads(stop=False)
     try:
         try:
             from mapgauge.cli.app import DAILY, application, commands_of
@@ -82,6 +83,7 @@ def _run(received: list[int]) -> int | str | None:
     except Exception as error:
         if received:  # an interrupt inside compiled code comes out as a SystemError
             code = INTERRUPTED
+            _tell_interrupted()
         elif lacks_memory(error):  # a library that could not be loaded, for instance
             fail_with(MemoryError())
             code = FAILED
@@ -101,6 +103,27 @@ def _run(received: list[int]) -> int | str | None:
             files.OUTPUTS.declare()  # none, for a further command in this process
         WATCH.interrupted = True  # nobody needs the kernels that threads still wait for
     return code
+
+
+def _tell_interrupted() -> None:
+    """Say how far the command was, if it had begun."""
+    output = sys.modules.get("mapgauge.cli.output")
+    if output is not None and output.is_at_work():
+        with suppress(OSError):
+            output.warn(output.interrupted())
+
+
+def _stop_threads(*, stop: bool) -> None:
+    """Let threads begin no further block of frames and show no more kernels, or begin blocks again."""
+    if stop:
+        WATCH.show = None
+    scoring = sys.modules.get("mapgauge.scoring.data")
+    if scoring is None:
+        return
+    if stop:
+        scoring.STOPPED.set()
+    else:
+        scoring.STOPPED.clear()
 
 
 def _show_warnings_of_plugins() -> None:
@@ -179,6 +202,7 @@ def _signals() -> Iterator[list[int]]:
             return
         times.append(time.monotonic())
         received.append(number)
+        _stop_threads(stop=True)
         raise KeyboardInterrupt
 
     def report(unraisable: "sys.UnraisableHookArgs") -> None:
