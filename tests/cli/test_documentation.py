@@ -78,14 +78,6 @@ def test_the_example_prints_what_the_page_says(printed: Callable[[str], str], co
     check(printed(command), expected, command)
 
 
-def test_the_tests_in_the_table_of_robustness_exist() -> None:
-    root = Path(__file__).parents[2]
-    named = re.findall(r"`(\w[\w/]*\.py)::(\w+)`", (root / "tests" / "robustness.md").read_text(encoding="utf-8"))
-    assert len(named) > 10
-    for file, name in named:
-        assert f"def {name}(" in (root / "tests" / file).read_text(encoding="utf-8"), f"{file}::{name}"
-
-
 @pytest.mark.whole
 def test_the_page_of_the_keys_names_every_command_that_prints_json() -> None:
     import typer.main

@@ -64,8 +64,10 @@ class _PanelCommand(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
-            truth: Any = next((param for param in self.params if param.name == "truth" and param.required), None)
-            if truth is not None and not error.message and getattr(error.param, "name", "") == "predictions":
+            arguments: dict[str, Any] = {one.name: one for one in self.params if one.param_type_name == "argument"}
+            truth = arguments.get("truth")
+            is_missing = not error.message and error.param is not None and error.param is arguments.get("predictions")
+            if is_missing and truth is not None and truth.required:
                 error.param = truth
                 error.message = f"Give it after the predictions: {ctx.command_path} PREDICTIONS... TRUTH"
             raise
@@ -273,14 +275,15 @@ def application(names: Iterable[str] | None = None) -> typer.Typer:
         function = load_if_possible(manifest, command.place)
         if function is None:
             continue
-        lines = "\n".join(f"mapgauge {name} {example}".strip() for example in command.examples)
+        lines = [f"mapgauge {name} {example}".strip() for example in command.examples]
         if isinstance(function, typer.Typer):
             for registered in function.registered_commands:
                 registered.cls = _PanelCommand
-                registered.epilog = registered.epilog or lines
+                inner = [line for line in lines if line.split()[2:3] == [registered.name]]
+                registered.epilog = registered.epilog or "\n".join(inner or lines)
             made.add_typer(function)
         else:
-            made.command(name, cls=_PanelCommand, epilog=lines)(function)
+            made.command(name, cls=_PanelCommand, epilog="\n".join(lines))(function)
     return made
 
 

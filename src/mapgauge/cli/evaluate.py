@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mapgauge.results.tags import Tags
 _PAGE_HELP = "Also write a report (.html). With several protocols, one for each: FILE-PROTOCOL.html."
 _WITH_GEOMETRY_HELP = "Also write predictions and truth to the file of -o. `report` and `show` then need no other file."
+_PROTOCOL_HELP = " With several, files are read once, and one table has all values."
 _BY_HELP = f"{o.BY} With --latex, `class` gives a column for each class."
 _TABLES_HELP = "Also print a table of all values of each metric, by class."
 _METADATA_HELP = "Keep a note with the results, such as commit=4f2a. Can be repeated."
@@ -44,7 +45,7 @@ class EvaluateOptions(Printing):
 
     predictions: o.PredictionsArgument
     truth: o.TruthArgument
-    protocol: o.ProtocolOption = None
+    protocol: Annotated[parsing.Texts, o.protocol_option(_PROTOCOL_HELP)] = None
     metrics: o.MetricsOption = None
     cutoff: o.CutoffOption = None
     classes: o.ClassesOption = None
@@ -96,7 +97,7 @@ class EvaluateOptions(Printing):
 def evaluate(options: EvaluateOptions) -> None:
     """Compare predictions with truth.
 
-    Prints what was compared, what comes out in a few sentences, a table, the worst frame, and possible problems with
+    Prints what was compared, the answer in a few sentences, a table, the worst frame, and possible problems with
     the input; with --prior also the tables of `mapgauge changes`. If both sides are Parquet (a file, a folder or a
     URL), they are read in chunks, on this machine or on a Dask cluster.
     """
@@ -189,13 +190,15 @@ def _run(
         geometry="original" if options.with_geometry else None,
         keep=watch.keeps_data,
     )
+    answers: list[Answer] = []
     with watch.attempt():
-        _print(options, plan, results, watch, tags)
+        answers = _answers(plan, watch)
+        _print(options, plan, results, watch, answers, tags)
     watch.end_of_text()
     with watch.attempt():
         keep_order(plan.targets)
         keep_order(plan.folders)
-    write_reports(plan, results, pages, watch, title=options.title, by=options.slice_by, tags=tags)
+    write_reports(plan, results, pages, watch, answers=answers, title=options.title, by=options.slice_by, tags=tags)
     watch.outputs.end()
     exit_on(options.fail_on, watch.findings)
     exit_without_truth(watch.findings)
@@ -206,6 +209,7 @@ def _print(
     plan: "RunPlan",
     results: "Sequence[Results]",
     watch: EvaluationWatch,
+    answers: "Sequence[Answer]",
     tags: "Tags | None",
 ) -> None:
     """Print what comes out, with the tables of a prior and of subsets."""
@@ -222,7 +226,7 @@ def _print(
     document = Evaluated(
         names=plan.names,
         results=results,
-        answers=_answers(plan, watch),
+        answers=answers,
         files=[*options.predictions, options.truth],
         targets=[target if target in watch.saved else None for target in plan.targets],
         findings=watch.findings,

@@ -46,7 +46,7 @@ _LINK_HELP = "An address that the board links, such as that of a paper."
 ManifestOption = Annotated[Path, o.option("--manifest FILE", o.READ, _MANIFEST_HELP, show_default=False)]
 TruthOption = Annotated[Path, o.option("--truth FILE", o.READ, _TRUTH_HELP, parser=o.input_file, show_default=False)]
 SubmissionArgument = Annotated[
-    Path, typer.Argument(metavar="SUBMISSION", help="The file of a participant.", show_default=False)
+    Path, typer.Argument(metavar="SUBMISSION", help="The file of a participant: predictions.", show_default=False)
 ]
 
 
@@ -354,7 +354,7 @@ class VerifyOptions(Printing):
 
 @command
 def verify(options: VerifyOptions) -> None:
-    """Evaluate again, and say whether a file of results is what its inputs give.
+    """Evaluate again, and compare with a file of results.
 
     Compares the digests of the inputs, the settings, and all values to the last bit. The exit code is 1 if something
     differs.

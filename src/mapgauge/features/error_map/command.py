@@ -46,7 +46,7 @@ class ErrorsOptions(Printing):
     ] = 0.0
     cutoff: Annotated[float | None, o.ONE_CUTOFF] = None
     poses: o.PosesOption = None
-    worst: Annotated[int, o.worst_option("connected runs of pieces of one class", least=0)] = 5
+    worst: Annotated[int, o.worst_option("a place: connected pieces of one class", least=0)] = 5
     figure: Annotated[Path | None, o.figure_option("the road network, coloured by what is not found")] = None
     title: o.TitleOption = None
     protocol: o.ProtocolOption = None

@@ -45,7 +45,7 @@ class GlobalMapOptions(Printing):
     region: o.RegionOption = "60x30"
     cutoff: Annotated[float, o.ONE_CUTOFF] = 1.5
     over_time: Annotated[
-        bool, o.option("--over-time", o.COMPUTED, "Also compute the values after 10, 20, ... 100 % of the frames.")
+        bool, o.option("--over-time", o.COMPUTED, "Also compute the values after each tenth of the frames.")
     ] = False
     pose_noise: Annotated[Texts, o.option("--pose-noise LATERAL,LONGITUDINAL,DEGREES", o.COMPUTED, _NOISE)] = None
     poses: o.PosesOption = None

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mapgauge.scoring.prepare import Frames
 
 _LABELS = {"mapc": "mAPC", "macc": "mACC"}
+_SAME_HELP = "Largest normalised SOSPA between a true line and one of the prior for which the true line counts as kept."
 
 
 def _share_option(name: str, text: str) -> Any:
@@ -37,9 +38,9 @@ class ChangesOptions(Printing):
 
     files: o.MethodsArgument
     prior: Annotated[Path, o.PRIOR]
-    same: Annotated[float, _share_option("--same", "Largest normalised SOSPA of a line that is kept.")] = 0.25
+    same: Annotated[float, _share_option("--same", _SAME_HELP)] = 0.25
     floor: Annotated[
-        float, _share_option("--floor", "Least confidence of predictions that say something about the prior.")
+        float, _share_option("--floor", "Least confidence of predictions that count when changes are detected.")
     ] = 0.4
     only: Annotated[
         str | None,

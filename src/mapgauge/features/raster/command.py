@@ -31,7 +31,7 @@ class MasksOptions(Printing):
 
 @command
 def masks(options: MasksOptions) -> None:
-    """Compute IoU of masks.
+    """Compute IoU of segmentation masks.
 
     Compares the masks of a segmentation head with truth that is drawn by the rules of a protocol, such as
     maptracker-iou-60x30. To draw predicted polylines as well, use `mapgauge evaluate` with the same protocol.

@@ -31,7 +31,7 @@ class ConsistencyOptions(Printing):
     cutoff: Annotated[float, o.ONE_CUTOFF] = 1.5
     classes: Annotated[Texts, o.classes_option("all")] = None
     workers: o.WorkersOption = None
-    worst: Annotated[int, o.worst_option("the transitions with the largest flicker", least=0)] = 5
+    worst: Annotated[int, o.worst_option("two frames between which the output changes", least=0)] = 5
     figure: Annotated[Path | None, o.figure_option("the flicker over the lag")] = None
     json: o.JsonOption = False
     csv: o.CsvOption = False
@@ -41,8 +41,8 @@ class ConsistencyOptions(Printing):
 def consistency(options: ConsistencyOptions) -> None:
     """Measure how much the output flickers.
 
-    Earlier output is moved into later frames by their poses and compared with PLD where both show the same place. No
-    truth is needed, only poses.
+    Moves the output of each frame into a later frame by their poses, and compares both with PLD where they show the
+    same place. This needs poses, but no truth.
     """
     from mapgauge.features.tracks.consistency import LAGS, MARGIN, check_lags, inner
     from mapgauge.geometry.cropping import check_region
@@ -177,7 +177,7 @@ class TrackOptions:
         ),
     ] = "pld"
     look_back: Annotated[
-        int, o.option("--look-back N", o.COMPUTED, "Number of earlier frames in which a track is looked for.")
+        int, o.option("--look-back N", o.COMPUTED, "Number of earlier frames that are searched for a track.")
     ] = 5
     cutoff: Annotated[float, o.ONE_CUTOFF] = 1.5
     region: o.RegionOption = "60x30"
