@@ -281,9 +281,9 @@ def test_the_command_that_compares_has_the_answer_of_the_library(count: int, tmp
     assert len(printed["pairs"]) == count * (count - 1) / 2
 
 
-NEAR = [[2, 0], [8, 0]]
-MIDDLE = [[12, 0], [18, 0]]
-FAR = [[22, 5], [28, 5]]
+NEAR: list[list[float]] = [[2, 0], [8, 0]]
+MIDDLE: list[list[float]] = [[12, 0], [18, 0]]
+FAR: list[list[float]] = [[22, 5], [28, 5]]
 
 
 def frames_of(lines: list[list[list[float]]]) -> mg.MapFrames:

@@ -326,7 +326,8 @@ def test_the_command_for_the_worst_frame_fits_80_columns_and_is_true_for_long_na
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if long_names.name not in line]  # a folder of the tests is long
     assert max(map(columns_of, lines)) <= 80
-    results = mg.evaluate(*files, "paper-60x30") if not options else None
+    predictions, truth = files
+    results = mg.evaluate(predictions, truth) if not options else None
     words = command_in(done.stdout)
     if options and not saved:
         # `show` of the files would use other settings.

@@ -93,10 +93,10 @@ def _by_distance(methods: Sequence[MethodFacts]) -> Iterator[Statement]:
     values: dict[str, float | str | None] = {}
     found: dict[str, list[str]] = {}
     for facts in told:
-        shares = {ring["from"]: ring["found"] or 0.0 for ring in facts.distances or ()}
-        found[facts.name] = [percent(shares[ring["from"]]) for ring in rings]
+        by_start = {ring["from"]: ring["found"] or 0.0 for ring in facts.distances or ()}
+        found[facts.name] = [percent(by_start[ring["from"]]) for ring in rings]
         prefix = f"{facts.name} " if len(methods) > 1 else ""
-        values |= {f"{prefix}found from {ring['from']:g} m": shares[ring["from"]] for ring in rings}
+        values |= {f"{prefix}found from {ring['from']:g} m": by_start[ring["from"]] for ring in rings}
     if set(values.values()) in ({0.0}, {1.0}):
         return
     if len(methods) == 1:
