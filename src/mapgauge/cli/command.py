@@ -19,9 +19,6 @@ from functools import update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar
 
-import typer
-
-from mapgauge.cli import INTERRUPTED
 from mapgauge.cli.output import announce, interrupted, settle, warn
 from mapgauge.cli.parsing import refuse
 
@@ -39,10 +36,9 @@ def command(run: Callable[[T], None]) -> Callable[..., None]:
         announce(_files_in(options), least=_LARGE)
         try:
             run(options)
-        except KeyboardInterrupt as error:
-            settle()
+        except KeyboardInterrupt:
             warn(interrupted())
-            raise typer.Exit(INTERRUPTED) from error
+            raise
         finally:
             settle()
 

@@ -42,7 +42,7 @@ _BEAT = 30.0  # seconds between two lines about progress without a terminal
 _SERIOUS = {"error": ("error",), "warning": ("error", "warning")}  # the levels that --fail-on means
 
 
-class _Work:
+class _WorkInProgress:
     """What the running command does, for an interrupt, and whether stderr shows a line about it."""
 
     doing: str = ""
@@ -55,7 +55,7 @@ class _Work:
         self.done = None
 
 
-_WORK = _Work()
+_WORK = _WorkInProgress()
 _NAMED = 3  # files that a line names
 _MEGABYTE = 1e6  # bytes
 
