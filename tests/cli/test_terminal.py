@@ -90,7 +90,8 @@ def test_colours_can_be_refused(world: Path, variable: str, value: str) -> None:
 
 def test_lines_fit_a_narrow_terminal(world: Path) -> None:
     text = Terminal("inspect", "good.mg", cwd=world, columns=50, NO_COLOR="1").finish()
-    assert max(len(line) for line in text.splitlines()) <= 50
+    # A digest is one word, which can be copied.
+    assert max(len(line) for line in text.splitlines() if " " in line.strip()) <= 50
     assert len(re.findall(r"^ped_crossing ", text, re.M)) > 3  # tables are folded
     assert "unmatched" in text
 
