@@ -1,8 +1,8 @@
 """Simulates curves of many nights, and prints how often ``mg.history`` finds a change, and which.
 
 Run it with ``python -m benchmarks.history_steps [CURVES]``. It prints tables in GitHub markdown, which are in
-``docs/how-to/history.md``. Curves have normal noise from night to night unless a row says something else. All sizes
-are in units of this noise, which is ten times the smallest noise that the fit assumes.
+``docs/explanation/history-steps.md``. Curves have normal noise from night to night unless a row says something else.
+All sizes are in units of this noise, which is ten times the smallest noise that the fit assumes.
 """
 
 import sys

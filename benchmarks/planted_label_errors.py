@@ -1,9 +1,9 @@
 """Plants wrong labels in the truth of the demo world, and prints which of them ``mg.suspicious_truth`` finds.
 
 Run it with ``python -m benchmarks.planted_label_errors [SCENES] [SEEDS] [FIRST]``. It prints tables in GitHub
-markdown, which are in ``docs/how-to/suspicious-truth.md``. In each scene, a share of the elements is dropped from the
-truth, a share is shifted by one metre, and as many are invented: copies at a place where there is none. Each is wrong
-in all frames of its scene, as a wrong map is.
+markdown, which are in ``docs/explanation/suspicious-places.md``. In each scene, a share of the elements is dropped from
+the truth, a share is shifted by one metre, and as many are invented: copies at a place where there is none. Each is
+wrong in all frames of its scene, as a wrong map is.
 
 The two methods are the detectors of the demo world. In the second world, they share weaknesses: both miss most of what
 is more than 15 m away, both see all lines 3 % too near, and both have the same false alarms in single frames.

@@ -166,7 +166,7 @@ def history(
     """Say what changed over many nights, each of which is a file of results.
 
     Only the pooled values of each file are read. Steps and slow changes are searched in the main values, the headline
-    values and the parts of each metric, with at least 10 nights; ``docs/how-to/history.md`` says how.
+    values and the parts of each metric, with at least 10 nights; ``docs/explanation/history-steps.md`` says how.
 
     Args:
         files: A folder with files of results (.mg), or these files.
