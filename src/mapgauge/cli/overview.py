@@ -9,12 +9,12 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mapgauge.answers.facts import largest, rings_in_words
 from mapgauge.cli.emit import Line, Piece
 from mapgauge.cli.output import Table, printable, width_of
-from mapgauge.cli.parsing import PROTOCOL
+from mapgauge.cli.parsing import PROTOCOL, as_given
 from mapgauge.markup import columns_of, number
 from mapgauge.metrics.causes import label_of
 from mapgauge.metrics.table import METRICS, title_of, value_named
@@ -360,7 +360,7 @@ def worst_frame(overview: Overview) -> Iterator[Piece]:
     if saved is not None:
         files = [str(saved)]
     else:
-        files = [_given(overview.files[trusted[0]]), _given(overview.files[-1])]
+        files = [as_given(overview.files[trusted[0]]), as_given(overview.files[-1])]
         if results.protocol.name != PROTOCOL:
             files += ["-p", results.protocol.name]
     words = ["mapgauge", "show", *files, "--frame", token, "-o", "worst.svg"]
@@ -370,8 +370,3 @@ def worst_frame(overview: Overview) -> Iterator[Piece]:
         of = ""
     about = wrapped(f"Worst frame{of} ({title_of(key)} {number(value)}). To draw it:", "  ")
     yield Line(f"{about}\n  {shlex.join(words)}")  # a command is one line, so that it can be copied
-
-
-def _given(path: Any) -> str:
-    """Return a file as it was given, with its options."""
-    return str(getattr(path, "given", path))
