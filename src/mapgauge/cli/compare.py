@@ -217,6 +217,7 @@ def _compare_all(
         plans=plans,
         answer=answered,
         noted=[method.metadata for method in methods],
+        made=[{"date": method.date, "digest": method.digest} for method in methods],
     )
     emit(options, document)
     if options.form in ("csv", "latex"):

@@ -98,19 +98,24 @@ class Evaluated(Document):
                 yield page.finding_line(finding)
 
     def _notes(self) -> Iterator[Piece]:
-        """Return the notes about the input, or how many there are."""
+        """Return the notes about the input and the digest of the truth, or how many notes there are."""
+        if self.is_quiet:
+            return
         notes = [finding for finding in self.findings if finding.level == "note"]
-        if not notes or self.is_quiet:
+        if self.with_notes:
+            for finding in notes:
+                yield page.finding_line(finding)
+            # Results of metrics with tracks have a digest of their own.
+            for digest in dict.fromkeys(method.inputs[1].hash for method in self.results):
+                yield Line(page.wrapped(summary.digest_in_words(digest)))
             return
-        if not self.with_notes:
-            if len(notes) == 1:
-                them = "it"
-            else:
-                them = "them"
-            yield Line(f"{counted(len(notes), 'note')} about the input: --notes prints {them}")
+        if not notes:
             return
-        for finding in notes:
-            yield page.finding_line(finding)
+        if len(notes) == 1:
+            them = "it"
+        else:
+            them = "them"
+        yield Line(f"{counted(len(notes), 'note')} about the input: --notes prints {them}")
 
     def to_dict(self) -> Any:
         """Return the summary of each method, with what is said of it."""

@@ -142,7 +142,7 @@ class InspectedResults:
         yield Line(f"{paint(str(self.file), 'bold')} ({made})")
         for side, read in zip(("predictions", "truth"), self.results.inputs, strict=True):
             yield Line(f"  {side}: {read.name or 'from memory'}, {_size(read)}")
-        noted = {"date": self.results.date} | dict(self.results.metadata)
+        noted = {"date": self.results.date} | dict(self.results.metadata) | {"digest": self.results.digest}
         said = "; ".join(f"{key}: {value}" for key, value in noted.items() if value)
         if said:
             yield Line(f"  {printable(said)}", indent="    ")

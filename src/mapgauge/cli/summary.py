@@ -120,6 +120,15 @@ def frames_in_words(results: "Results") -> str:
     )
 
 
+def digest_in_words(digest: str) -> str:
+    """Return the digest of the truth, and that authors should print it."""
+    from mapgauge.results.metadata import DIGEST_ADVICE
+
+    if not digest:
+        return "The digest of the truth is not known, because a part of it was skipped"
+    return f"Digest of the truth: {digest}. {DIGEST_ADVICE}"
+
+
 def frame_lines(results: Sequence["Results"], names: Sequence[str]) -> Iterator[Line]:
     """Yield how many frames of each method were evaluated, missing, without truth and ignored."""
     for k, (name, method) in enumerate(zip(names, results, strict=True)):

@@ -11,16 +11,18 @@ from mapgauge.cli import options as o
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
 from mapgauge.cli.helps import CommandGroup
-from mapgauge.cli.inputs import InputReader, check_files
+from mapgauge.cli.inputs import InputReader, check_files, options_of, turned
 from mapgauge.cli.output import Table, inform, printable, warn
-from mapgauge.cli.parsing import Texts, listed, metrics_of_each, one_protocol, refuse, settings_of, valid
+from mapgauge.cli.parsing import Texts, listed, metrics_of_each, one_protocol, place, refuse, settings_of, valid
 from mapgauge.cli.targets import PAGES, check_targets, make_folder
+from mapgauge.markup import shortened
 from mapgauge.words import counted
 
 if TYPE_CHECKING:
     from mapgauge.features.challenge.manifest import Challenge
     from mapgauge.features.challenge.submission import CheckedSubmission
     from mapgauge.features.challenge.verifying import Verification
+    from mapgauge.scoring.prepare import Frames
 
 challenge: typer.Typer = typer.Typer(
     name="challenge",
@@ -363,15 +365,15 @@ def verify(options: VerifyOptions) -> None:
 
     from mapgauge import verify as verified
 
-    reading = InputReader(workers=options.workers)
     if options.manifest is None:
         challenge = None
     else:
         challenge = _load(options.manifest)
+    predictions, truth = _sides(options)
     found = verified(
         options.result,
-        reading.predictions(options.predictions),
-        reading.truth(options.truth),
+        predictions,
+        truth,
         challenge=challenge,
         workers=options.workers,
     )
@@ -379,6 +381,19 @@ def verify(options: VerifyOptions) -> None:
     if not found.holds:
         warn(f"{options.result}: these inputs do not give this file")
         raise typer.Exit(1)
+
+
+def _sides(options: VerifyOptions) -> "tuple[Frames, Frames]":
+    """Return both sides. A file that is given without options is read as the results say that it was read."""
+    reading = InputReader(workers=options.workers)
+    if not options_of(options.predictions):
+        predictions: Frames = place(options.predictions)
+        if not options_of(options.truth):
+            return predictions, place(options.truth)
+        return predictions, reading.truth(options.truth)
+    # rotate=auto and project=auto follow the truth.
+    truth = reading.truth(options.truth)
+    return turned(options.predictions, reading.predictions(options.predictions), truth), truth
 
 
 @dataclass(frozen=True)
@@ -403,6 +418,7 @@ class VerifiedDocument(Document):
 
 
 _MOST = 20  # rows that are printed
+_LONGEST = 80  # characters of a value
 
 
 def _plain(value: object) -> str:
@@ -410,7 +426,7 @@ def _plain(value: object) -> str:
         return "-"
     if isinstance(value, float):
         return repr(value)
-    return str(value)
+    return shortened(str(value), _LONGEST)
 
 
 def _load(path: Path) -> "Challenge":
