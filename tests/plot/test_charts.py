@@ -139,7 +139,7 @@ def test_precision_and_recall_are_those_behind_the_average_precision(methods: li
         listed = [text.get_text() for text in axes.get_legend().get_texts()]  # type: ignore[union-attr]
         areas = [[method.classes[name][f"ap_chamfer@{threshold}"] for method in methods] for name in methods[0].classes]
         assert [words.split()[-3:] for words in listed] == [[f"{a:.3f}", "|", f"{b:.3f}"] for a, b in areas]
-    assert legend(figure) == [*NAMES, "no bands: 1 scene is too few"]
+    assert legend(figure) == [*NAMES, "no band: 1 scene is too few"]
 
 
 def test_equal_confidences_are_one_step() -> None:
@@ -330,7 +330,7 @@ def test_a_reliability_diagram_has_the_share_of_hits_of_each_bin() -> None:
 
 @pytest.mark.needs_feature("confidence")
 def test_calibration_shows_classes_or_methods(methods: list[mg.Results]) -> None:
-    shown = ["ped crossing", "divider", "boundary", "calibrated", "no bands: 1 scene is too few"]
+    shown = ["ped crossing", "divider", "boundary", "calibrated", "no band: 1 scene is too few"]
     assert sorted(legend(plot.calibration(methods[0]))) == sorted(shown)
     figure = plot.calibration(methods, names=NAMES, metric="ap_frechet")
     assert sorted(legend(figure)) == sorted([*NAMES, *shown[3:]])

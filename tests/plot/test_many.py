@@ -114,7 +114,7 @@ def test_the_classes_that_are_drawn_have_the_most_truth_and_the_figure_says_so(s
     assert titles == [f"class {k}" for k in range(50, 56)]
     said = [text.get_text() for text in figure.legends[0].get_texts()]
     shown = "6 of 60 classes: those with the most true instances"
-    assert said == ["A", "B", "C", shown, "no bands: 2 frames are too few"]
+    assert said == ["A", "B", "C", shown, "no band: 2 frames are too few"]
     two = plot.precision_recall(sixty[:2], names=["A", "B"])
     listed = [text.get_text() for text in two.axes[0].get_legend().get_texts()]  # type: ignore[union-attr]
     assert [words[:8] for words in listed[:9]] == [f"class {k}" for k in range(50, 59)]

@@ -48,7 +48,7 @@ def test_fewer_than_five_scenes_have_no_band(rng: np.random.Generator) -> None:
         assert isinstance(band, CurveBand)
         assert np.isnan(band.low).all()
         assert np.isnan(band.high).all()
-    assert band_in_words("scene", 4) == "no bands: 4 scenes are too few"
+    assert band_in_words("scene", 4) == "no band: 4 scenes are too few"
 
 
 def test_a_bin_that_few_scenes_have_has_no_band(rng: np.random.Generator) -> None:
@@ -62,7 +62,7 @@ def test_a_bin_that_few_scenes_have_has_no_band(rng: np.random.Generator) -> Non
 
 def test_figures_say_what_the_band_is_or_why_there_is_none() -> None:
     plot = pytest.importorskip("mapgauge.plot", reason="matplotlib is not installed")
-    for frames, words in ((60, "band: 95 % at each point, over 6 scenes"), (20, "no bands: 2 scenes are too few")):
+    for frames, words in ((60, "band: 95 % at each point, over 6 scenes"), (20, "no band: 2 scenes are too few")):
         results = mg.evaluate(*mg.demo.demo_world(frames, predictions=30))
         for figure in (
             plot.precision_recall(results, threshold=1.0),

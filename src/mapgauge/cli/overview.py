@@ -95,8 +95,8 @@ def short_names(names: Sequence[str], width: int = _LONGEST) -> list[str]:
 
     >>> short_names(["lane_line_white_solid", "lane_line_white_dashed"], 12)
     ['lane_l…solid', 'lane_l…ashed']
-    >>> short_names(["line_1_on_the_left_side", "line_2_on_the_left_side"], 12)
-    ['line_1_on_t…', 'line_2_on_t…']
+    >>> short_names(["line_no_1_of_the_road", "line_no_2_of_the_road"], 12)
+    ['line_no_1_o…', 'line_no_2_o…']
     """
     whole = [printable(name) for name in names]
     ways: list[Callable[[str], str]] = [

@@ -37,10 +37,10 @@ def band_in_words(kind: str, count: int, level: float = LEVEL) -> str:
     """Return what a band is, or why there is none, from what was drawn: scenes or frames, and how many there are.
 
     >>> band_in_words("scene", 12), band_in_words("scene", 1)
-    ('band: 95 % at each point, over 12 scenes', 'no bands: 1 scene is too few')
+    ('band: 95 % at each point, over 12 scenes', 'no band: 1 scene is too few')
     """
     if not is_enough(Draws(np.zeros(0), count)):
-        return f"no bands: {counted(count, f'{kind} is', f'{kind}s are')} too few"
+        return f"no band: {counted(count, f'{kind} is', f'{kind}s are')} too few"
     return f"band: {100 * level:g} % at each point, over {counted(count, kind, form=',')}"
 
 
