@@ -118,12 +118,92 @@ def test_the_examples_follow_the_filters(show: Show, two: Path) -> None:
     assert all("divider" in text for text in captions)
 
 
-def test_a_thumbnail_shows_found_and_missed_truth(show: Show, one: Path) -> None:
-    page = show(one)
+DRAWN_MARKS = """() => {
+    const panel = document.querySelector('.panel');
+    const seen = [...panel.querySelectorAll('.instance')].filter((node) => node.style.display !== 'none');
+    const truth = seen.filter((node) => node.matches('.truth'));
+    const missed = truth.some((node) => node.querySelector('.rim'));
+    const faint = truth.some((node) => node.matches('.faintly') && !node.querySelector('.rim'));
+    const found = truth.some((node) => !node.matches('.faintly') && !node.querySelector('.rim'));
+    const lines = seen.filter((node) => node.matches('.predictions'));
+    const strokes = lines.flatMap((node) => [...node.querySelectorAll('.stroke')]);
+    const colours = [...new Set(strokes.map((one) => one.getAttribute('stroke')))].sort();
+    return { missed, faint, found, lonely: lines.some((node) => node.matches('.lonely')), colours };
+}"""
+THUMB_MARKS = """(button) => {
+    const has = (name) => button.querySelector(`.thumb ${name}`) !== null;
+    const strokes = [...button.querySelectorAll('.thumb :is(.near, .far)')];
+    const colours = [...new Set(strokes.map((one) => one.getAttribute('stroke')))].sort();
+    const [missed, faint, found, lonely] = ['.missed', '.faintly', '.found:not(.faintly)', '.false'].map(has);
+    return { missed, faint, found, lonely, colours };
+}"""
+WIDTHS_OF_SCALES = "all => all.map((one) => one.getBoundingClientRect().width)"
+
+
+def test_a_thumbnail_has_the_marks_of_the_drawing(show: Show, tmp_path: Path) -> None:
+    write_report(mg.evaluate(*demo_world(20, predictions=15, quality="poor")), tmp_path / "page.html")
+    page = show(tmp_path / "page.html")
     page.wait_for_selector("#examples .thumb path")
-    assert page.locator("#examples .thumb .found").count() > 0
-    assert page.locator("#examples .thumb .missed").count() > 0
-    assert page.locator("#examples .thumb .near").count() > 0
+    page.locator("#least").fill("0.3")
+    page.wait_for_function("document.querySelector('#least-value').textContent.startsWith('0.30')")
+    page.wait_for_selector("#examples .thumb .faintly")
+    marks = []
+    for k in range(page.locator("#examples .thumb-button").count()):
+        button = page.locator("#examples .thumb-button").nth(k)
+        button.click()
+        marks.append(button.evaluate(THUMB_MARKS))
+        assert marks[-1] == page.evaluate(DRAWN_MARKS)
+    assert any(mark["missed"] for mark in marks)
+    assert any(mark["faint"] for mark in marks)
+    assert any(mark["lonely"] for mark in marks)
+    assert all(len(mark["colours"]) > 3 for mark in marks)  # of classes, and of pieces that are far
+
+
+def test_methods_that_are_the_same_have_no_examples_and_the_page_says_so(
+    show: Show, methods: list[mg.Results], tmp_path: Path
+) -> None:
+    write_report([methods[0], methods[0]], tmp_path / "page.html", names=["A", "B"], frames=4)
+    page = show(tmp_path / "page.html")
+    expect(page.locator("#examples .body")).to_have_text("A and B have the same values in all frames of the list.")
+
+
+def test_few_scenes_decide_nothing_and_no_tie_is_marked(show: Show, tmp_path: Path) -> None:
+    methods = [mg.evaluate(*demo_world(10, predictions=count)) for count in (75, 40, 20)]
+    write_report(methods, tmp_path / "page.html", names=["A", "B", "C"], frames=4)
+    page = show(tmp_path / "page.html", "#method=1-0")
+    said = page.locator("#what td.plot .unseen").all_inner_texts()
+    assert said
+    assert all("undecided" in text for text in said)
+    bold = page.locator("#what table.facts tbody tr").evaluate_all(
+        "all => all.map((row) => row.querySelectorAll('strong').length)"
+    )
+    assert sum(bold) == 3  # the best of each metric
+
+
+def test_all_that_tie_with_the_best_are_marked_in_the_overview_too(show: Show, five: Path) -> None:
+    page = show(five)
+    marked = (
+        page.locator("#overview table")
+        .first.locator("tbody tr")
+        .evaluate_all("all => all.map((row) => row.querySelectorAll('.best').length)")
+    )
+    assert marked == [3, 0, 3, 0, 3]
+
+
+def test_a_difference_of_any_two_methods_is_drawn_beside_its_map(show: Show, five: Path) -> None:
+    page = show(five, "#method=3-2")
+    assert page.locator("#error-choice option:checked").inner_text() == "D \u2212 C"
+    names = page.locator(".panel:visible figcaption strong").all_inner_texts()
+    assert names == ["C", "D"]
+    wide = page.locator(".panel:visible .scale").evaluate_all(
+        "all => all.map((one) => one.getBoundingClientRect().width)"
+    )
+    page.select_option("#method", "4-1")
+    later = page.locator(".panel:visible .scale").evaluate_all(
+        "all => all.map((one) => one.getBoundingClientRect().width)"
+    )
+    assert later == pytest.approx(wide, rel=0.01)
+    assert page.locator("#least-value").inner_text().count(" and ") <= 1, "what is hidden in the two that are drawn"
 
 
 def test_the_scenes_are_rows_of_cells_worst_first(show: Show, one: Path, methods: list[mg.Results]) -> None:
@@ -221,6 +301,8 @@ def test_a_box_in_the_scatter_keeps_frames(show: Show, two: Path) -> None:
     page.mouse.up()
     kept = number_of_frames(page)
     assert 0 < kept < 30
+    drawn = points.evaluate_all("all => all.map((p) => p.getAttribute('d').split('h0').length - 1)")
+    assert sum(drawn) == 30, "points outside of the box stay, so that the box can be seen among them"
     page.wait_for_url(re.compile("box="))
     again = show(two, page.evaluate("location.hash"))
     assert number_of_frames(again) == kept
@@ -350,7 +432,7 @@ def test_thumbnails_have_forward_up_in_a_region_that_is_wider_than_long(show: Sh
         page = show(tmp_path / f"{lies}.html")
         page.wait_for_selector("#examples .thumb path")
         box = page.locator("#examples .thumb .ego").first.evaluate(
-            "node => (({ width, height }) => ({ width, height }))(node.getBBox())"
+            "node => (({ width, height }) => ({ width, height }))(node.getBoundingClientRect())"
         )
         assert (box["width"] > box["height"]) == lies
 

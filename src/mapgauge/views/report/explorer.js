@@ -168,7 +168,7 @@ function refresh(before = null, toFirst = false) {
   if (differs("frame", "least", "off", "of", "shown", "method")) for (const panel of drawnPanels()) applyLayers(panel, state);
   if (differs("frame", "cause", "shown", "method")) for (const panel of drawnPanels()) applyMode(panel, state.cause);
   if (differs("frame", "cause", "of")) showKey();
-  if (differs("frame", "view")) for (const panel of panels) applyView(panel, state.view);
+  if (differs("frame", "view", "shown", "method")) for (const panel of drawnPanels()) applyView(panel, state.view);
   for (const extra of extras) extra.show?.(state, differs);
   showControls();
   $$("absent").hidden = state.absent === "";
@@ -221,7 +221,7 @@ function showControls() {
 
 // How many predictions of the frame the minimum confidence hides, in words.
 function hiddenInWords(least) {
-  const counts = panels.map(({ instances }) => instances.filter(({ side, confidence }) => side !== "truth" && confidence < least).length);
+  const counts = drawnPanels().map(({ instances }) => instances.filter(({ side, confidence }) => side !== "truth" && confidence < least).length);
   return counts.some((count) => count > 0) ? `, hides ${counts.join(" and ")} fainter` : "";
 }
 
