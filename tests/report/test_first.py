@@ -270,6 +270,14 @@ def test_ranges_say_why_they_are_no_filters(show: Show, tmp_path: Path) -> None:
     assert "A range does not filter the list" in where.inner_text()
 
 
+def test_without_predictions_ranges_have_their_values(show: Show, tmp_path: Path) -> None:
+    results = mg.evaluate(*demo_world(10), ranges=(0, 10, 20), metrics=["pld"])
+    write_report(results.without_data(), tmp_path / "page.html")
+    page = show(tmp_path / "page.html")
+    said = page.locator("#where-slot tbody .hbar-row span").all_inner_texts()
+    assert said == [f"{results.mean[f'pld:{ring}']:.3f}" for ring in ("0-10m", "10-20m")]
+
+
 def test_key_3_shows_the_panel_where_large(show: Show, two: Path) -> None:
     page = show(two)
     small = page.locator("#where-slot").bounding_box()

@@ -211,7 +211,7 @@ function drawCurves(frames, keys) {
         if (!Number.isNaN(value)) d += `${d && !Number.isNaN(values[i - 1]) ? "L" : "M"}${timeAt(i).toFixed(1)} ${y(value).toFixed(1)}`;
       });
       if (values.length === 1 && d) d += `H${(timeAt(0) + 6).toFixed(1)}`; // a point alone would not be seen
-      return svgElement("path", { class: `curve outline-${method % 4}${method ? "" : " first"}`, d });
+      return svgElement("path", { class: `curve outline-${method % 4}${method ? "" : " first"}`, d, stroke: meta.methodColours[method] });
     });
     const name = svgElement("text", { class: "name", x: 4, y: top + 13 }, curveNames[key]);
     const value = svgElement("text", { class: "now", x: 4, y: top + 28, "data-key": key });

@@ -323,25 +323,29 @@ function showWhere() {
   if (slot.dataset.own !== "true" && slot.childNodes.length) return; // a section has filled it
   slot.dataset.own = "true";
   const ranges = answer?.methods[0]?.ranges ?? [];
-  if (!ranges.length) {
-    const about = isPanelComing ? "" : "Nothing is known about places: the files have no poses. Evaluate with --ranges to see the values near and far.";
+  const has = (key) => ranges.some((_, r) => answer.methods.some((method) => isNumber(method.ranges[r]?.[key])));
+  const key = has("found") ? "found" : "pld"; // what is found is known only with predictions and truth
+  if (!has(key) || (isPanelComing && key === "pld")) {
+    const about = isPanelComing ? "The map comes when predictions and truth are read." : "Nothing is known about places: the files have no poses. Evaluate with --ranges to see the values near and far.";
     slot.replaceChildren(element("p", { className: "quiet", textContent: about }));
     return;
   }
+  const title = key === "found" ? "found" : "PLD (lower is better)";
+  const textOf = (value) => (!isNumber(value) ? "-" : key === "found" ? percent(value) : value.toFixed(3));
   const rows = ranges.map(({ from, to }, r) => {
     const bars = meta.methods.map((name, k) => {
-      const value = answer.methods[k].ranges[r]?.found;
-      const title = `${name}: ${isNumber(value) ? percent(value) : "-"} found`;
-      const bar = element("div", { className: "hbar", title });
+      const value = answer.methods[k].ranges[r]?.[key];
+      const bar = element("div", { className: "hbar", title: `${name}: ${textOf(value)} ${title}` });
       bar.style.width = `${100 * (value ?? 0)}%`;
       bar.style.background = meta.methodColours[k];
-      return element("div", { className: "hbar-row" }, element("div", { className: "hbar-track" }, bar), element("span", { textContent: isNumber(value) ? percent(value) : "-" }));
+      return element("div", { className: "hbar-row" }, element("div", { className: "hbar-track" }, bar), element("span", { textContent: textOf(value) }));
     });
-    const title = isNumber(to) ? `${from} to ${to} m` : `beyond ${from} m`;
-    return element("tr", {}, element("th", { scope: "row", textContent: title }), element("td", { className: "plot" }, ...bars));
+    const ring = isNumber(to) ? `${from} to ${to} m` : `beyond ${from} m`;
+    return element("tr", {}, element("th", { scope: "row", textContent: ring }), element("td", { className: "plot" }, ...bars));
   });
   const about = "A range does not filter the list: values by distance are those of all frames together, and no frame has one of its own.";
-  slot.replaceChildren(element("table", { className: "rows", ariaLabel: "Share of the truth that is found, by distance from the ego" }, element("caption", { textContent: "found, by distance from the ego" }), element("tbody", {}, ...rows)), element("p", { className: "quiet", textContent: about }));
+  const caption = `${title}, by distance from the ego`;
+  slot.replaceChildren(element("table", { className: "rows", ariaLabel: caption }, element("caption", { textContent: caption }), element("tbody", {}, ...rows)), element("p", { className: "quiet", textContent: about }));
 }
 
 // The filters that are on, as buttons that take them away.

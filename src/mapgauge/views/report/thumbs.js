@@ -164,7 +164,7 @@ function examplesOf(now, frames) {
     let best = { frame: -1, gain: 0, finding: null };
     for (const frame of candidates) {
       if (taken.some((one) => one.frame === frame)) continue;
-      const again = meta.scenes && scenes.has(meta.scenes[frame]) ? 0.2 : 1;
+      const again = scenesNow() && scenes.has(sceneOfFrame(frame)) ? 0.2 : 1;
       let [gain, most, clearest] = [0, 0, null];
       findings.forEach((finding, k) => {
         const part = (left[k] * finding.amount(frame)) / finding.most;
@@ -175,7 +175,7 @@ function examplesOf(now, frames) {
     }
     if (best.frame < 0) break;
     taken.push(best);
-    if (meta.scenes) scenes.add(meta.scenes[best.frame]);
+    scenes.add(sceneOfFrame(best.frame));
     findings.forEach((finding, k) => (left[k] *= 1 - finding.amount(best.frame) / finding.most));
   }
   return taken;
