@@ -164,7 +164,7 @@ function refresh(before = null, toFirst = false) {
   }
   if (differs("shown", "method")) choosePanels();
   if (differs("frame", "shown", "method")) for (const panel of drawnPanels()) if (differs("frame") || panel.frame !== state.frame) drawScene(Object.assign(panel, { frame: state.frame }), state.frame);
-  if (differs("frame")) showFrame(state.frame);
+  if (differs("frame", "of")) showFrame(state.frame);
   if (differs("frame", "least", "off", "of", "shown", "method")) for (const panel of drawnPanels()) applyLayers(panel, state);
   if (differs("frame", "cause", "shown", "method")) for (const panel of drawnPanels()) applyMode(panel, state.cause);
   if (differs("frame", "cause", "of")) showKey();
