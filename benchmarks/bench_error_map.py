@@ -1,8 +1,8 @@
 """Measures ``mapgauge.error_map`` beside the evaluation, on as many frames as the validation set of nuScenes has.
 
-Run it with ``make bench-error-map``. It prints a table in GitHub markdown. The baselines are the evaluation of PLD on the
-same frames, which makes the same assignment, and the rule of the map in plain Python on a few frames. Both maps must have
-the same counts.
+Run it with ``make bench-error-map``. It prints a table in GitHub markdown. The baselines are the evaluation of PLD on
+the same frames, which makes the same assignment, and the rule of the map in plain Python on some frames. Both must
+have the same counts.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """Measures ``mapgauge view``: from the start of the command to the first screen and the first drawing, and its memory.
 
-Run it with ``make bench-view``. It needs Chromium and prints a table in GitHub markdown. ``python -m benchmarks.bench_view
-short`` leaves out the largest data set. The browser runs already, as
+Run it with ``make bench-view``. It needs Chromium and prints a table in GitHub markdown. The browser runs already, as
 on the machine of a user. The first screen has the list of all frames, the histogram and the timeline.
+``python -m benchmarks.bench_view short`` leaves out the largest data set.
 """
 
 import shutil
