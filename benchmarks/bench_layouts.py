@@ -2,7 +2,7 @@
 
 Run it with ``python -m benchmarks.bench_layouts``. Frames are generated (``mapgauge.demo``): 75 predictions of 20
 points with float32 numbers, as models compute them. Times are processor time, the best of several. The
-baseline is the layout of early versions of mapgauge. Every layout must give back the same bits.
+first row is the baseline. Every layout must give back the same bits.
 """
 
 import argparse
@@ -130,7 +130,7 @@ def _fill(found: Points, first: int, name: str, chunk: Any, kind: Any) -> int:
 
 
 LAYOUTS: dict[str, tuple[Callable[[Lines, Any], Any], Any, str, bool]] = {
-    "list of struct of double, zstd (before)": (structs, pa.float64(), "zstd", True),
+    "list of struct of double, zstd": (structs, pa.float64(), "zstd", True),
     "list of struct of double, LZ4 (other numbers)": (structs, pa.float64(), "lz4", True),
     "list of struct of float, LZ4 (numbers of a model)": (structs, pa.float32(), "lz4", True),
     "list of struct of float, zstd": (structs, pa.float32(), "zstd", True),
@@ -160,7 +160,7 @@ def main(frames: int, rounds: int) -> None:
     lines = Lines(made.coords.astype(np.float32).astype(np.float64), made.offsets)
     heading(
         f"Layouts of {frames:,} frames in Parquet, one thread",
-        *("layout", "bytes per frame", "write, s per 100,000", "read, s per 100,000", "read, ratio to before"),
+        *("layout", "bytes per frame", "write, s per 100,000", "read, s per 100,000", "read, ratio to the first row"),
     )
     base = 0.0
     for name, (columns, kind, compression, split) in LAYOUTS.items():

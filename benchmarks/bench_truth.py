@@ -28,7 +28,7 @@ from mapgauge.truth.build import cut_scene
 from mapgauge.truth.datasets import Cutter, Frame, Scene
 from mapgauge.truth.from_argoverse2.scenes import Argoverse2
 from mapgauge.truth.from_argoverse2.vector_map import find_map
-from mapgauge.truth.rules import Rules, rules_named
+from mapgauge.truth.rules import TruthRules, rules_named
 from mapgauge.truth.selection import FrameSelection
 from mapgauge.typing import Points
 
@@ -46,25 +46,25 @@ TARGET = 5  # times as fast as the baseline
 TOLERANCE = 1e-6  # metres between a line of mapgauge and the same line of the baseline
 
 
-def dataset(root: Path, rules: Rules, every: int = 1) -> Argoverse2:
+def dataset(root: Path, rules: TruthRules, every: int = 1) -> Argoverse2:
     """The logs in a folder."""
     return Argoverse2(root, FrameSelection.of("val", None, None, every), rules)
 
 
-def cutting(scenes: Sequence[Scene], layers: Sequence[Cutter], rules: Rules, region: Region) -> None:
+def cutting(scenes: Sequence[Scene], layers: Sequence[Cutter], rules: TruthRules, region: Region) -> None:
     """Cut all frames from prepared maps."""
     for scene, layer in zip(scenes, layers, strict=True):
         cut_scene(scene, layer, rules, region)
 
 
-def plainly(scenes: Sequence[Scene], maps: Sequence[PlainMap], rules: Rules, region: Region) -> None:
+def plainly(scenes: Sequence[Scene], maps: Sequence[PlainMap], rules: TruthRules, region: Region) -> None:
     """Cut all frames with the baseline."""
     for scene, elements in zip(scenes, maps, strict=True):
         for frame in scene.frames:
             _plain(elements, frame, region, rules)
 
 
-def _plain(elements: PlainMap, frame: Frame, region: Region, rules: Rules) -> list[list[Points]]:
+def _plain(elements: PlainMap, frame: Frame, region: Region, rules: TruthRules) -> list[list[Points]]:
     if isinstance(elements, plain_truth.Elements):
         return plain_truth.cut(elements, frame.pose, region, rules)
     return plain_public.cut(elements, frame.pose, region, rules)
@@ -90,7 +90,7 @@ def throughput(root: Path) -> None:
             row(name, _size(region), f"{frames}", *speeds, f"{1e3 * seconds[2] / len(scenes):.0f}")
 
 
-def _prepare(source: Argoverse2, scenes: Sequence[Scene], rules: Rules) -> None:
+def _prepare(source: Argoverse2, scenes: Sequence[Scene], rules: TruthRules) -> None:
     for scene in scenes:
         source.cutter(scene, rules)
 
@@ -132,14 +132,14 @@ def _few(scene: Scene) -> Scene:
     return scene._replace(frames=tuple(scene.frames[i * len(scene.frames) // count] for i in range(count)))
 
 
-def _elements(log: Path, rules: Rules) -> PlainMap:
+def _elements(log: Path, rules: TruthRules) -> PlainMap:
     path = find_map(log)
     assert path is not None
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content if rules.per_frame else plain_truth.elements_of(content, rules)
 
 
-def _compare(scene: Scene, elements: PlainMap, layers: Cutter, rules: Rules, region: Region) -> None:
+def _compare(scene: Scene, elements: PlainMap, layers: Cutter, rules: TruthRules, region: Region) -> None:
     """Stop if the two do not give the same lines to a millionth of a metre."""
     frames = cut_scene(scene, layers, rules, region)
     assert frames is not None

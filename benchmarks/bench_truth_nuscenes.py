@@ -21,7 +21,7 @@ from mapgauge.truth.build import cut_scene
 from mapgauge.truth.datasets import Cutter, Scene
 from mapgauge.truth.from_nuscenes.maps import FOLDER
 from mapgauge.truth.from_nuscenes.scenes import NuScenes
-from mapgauge.truth.rules import Rules, rules_named
+from mapgauge.truth.rules import TruthRules, rules_named
 from mapgauge.truth.selection import FrameSelection
 
 CITY = DATA / "truth_reference" / "nuscenes_city"
@@ -35,14 +35,14 @@ TOLERANCE = 1e-6  # metres between a line of mapgauge and the same line of the b
 SAME = 0.98  # share of such lines; rounding decides about the rest, and the baseline rounds in another order
 
 
-def cutting(scenes: Sequence[Scene], cutters: Sequence[Cutter], rules: Rules, region: tuple[float, float]) -> None:
+def cutting(scenes: Sequence[Scene], cutters: Sequence[Cutter], rules: TruthRules, region: tuple[float, float]) -> None:
     """Cut all frames from maps that were read."""
     for scene, cutter in zip(scenes, cutters, strict=True):
         cut_scene(scene, cutter, rules, region)
 
 
 def plainly(
-    scenes: Sequence[Scene], maps: dict[str, plain_nuscenes.Elements], rules: Rules, region: tuple[float, float]
+    scenes: Sequence[Scene], maps: dict[str, plain_nuscenes.Elements], rules: TruthRules, region: tuple[float, float]
 ) -> None:
     """Cut all frames with the baseline."""
     for scene in scenes:
@@ -106,7 +106,7 @@ def copied(root: Path, folder: Path) -> Path:
     return folder
 
 
-def _elements(root: Path, place: str, rules: Rules, keep: bool) -> plain_nuscenes.Elements:
+def _elements(root: Path, place: str, rules: TruthRules, keep: bool) -> plain_nuscenes.Elements:
     return plain_nuscenes.elements_of(
         json.loads((root / FOLDER / f"{place}.json").read_text(encoding="utf-8")), rules, keep
     )
@@ -116,7 +116,7 @@ def _compare(
     scenes: Sequence[Scene],
     cutters: Sequence[Cutter],
     maps: dict[str, plain_nuscenes.Elements],
-    rules: Rules,
+    rules: TruthRules,
     region: tuple[float, float],
 ) -> None:
     """Stop if the two do not give the same lines, up to a few that rounding changes."""

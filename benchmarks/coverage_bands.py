@@ -1,7 +1,7 @@
 """Measures how often the bands of precision-recall and calibration curves cover the true curves.
 
 Run it with ``python -m benchmarks.coverage_bands [WORLDS]``. It prints a table in GitHub markdown, which is in
-``docs/explanation/intervals.md``.
+``docs/explanation/interval-study.md``.
 """
 
 import sys

@@ -1,9 +1,10 @@
 """Measures whether plans, verdicts with a margin, intervals over seeds and ranks keep what they promise.
 
 Run it with ``python -m benchmarks.decisions TABLE [WORLDS]``, where TABLE is ``power``, ``margins``, ``seeds``,
-``crossed`` or ``ties``. It prints a table in GitHub markdown, which is in ``docs/explanation/intervals.md``. Scenes are
-made up, so the true difference is known. All cores are used. Seeds are fixed, and worlds are drawn in parts of ``PART``
-worlds with a seed each: the same command prints the same table, on any number of cores.
+``crossed`` or ``ties``. It prints a table in GitHub markdown, which is in
+``docs/explanation/interval-study.md``. Scenes are made up, so the true difference is known. All cores are used. Seeds
+are fixed, and worlds are drawn in parts of ``PART`` worlds with a seed each: the same command prints the same table, on
+any number of cores.
 """
 
 import math
@@ -114,7 +115,7 @@ def covered_with_seeds(
 def covered_by_crossed_bootstrap(
     rng: np.random.Generator, *, scenes: int, counts: Sequence[int], spread: float
 ) -> Iterator[str]:
-    """Yield which intervals of the difference of PLD contain 0: of draws of scenes and runs, and those of today."""
+    """Yield which intervals of the difference of PLD contain 0: of draws of scenes and runs, and of the package."""
     methods = made_up_runs(rng, scenes, counts, seeds=spread)
     seed = int(rng.integers(2**32))
     mean = mg.compare_runs(dict(zip(NAMES, methods, strict=True)), samples=SAMPLES, seed=seed).differences[NAMES][

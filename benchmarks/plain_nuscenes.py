@@ -14,7 +14,7 @@ from shapely.affinity import rotate, translate
 from mapgauge.truth.cutting.crossings import MERGES, Crossings
 from mapgauge.truth.cutting.shapes import as_geometries
 from mapgauge.truth.datasets import Frame
-from mapgauge.truth.rules import Rules
+from mapgauge.truth.rules import TruthRules
 from mapgauge.typing import Points
 
 
@@ -43,7 +43,7 @@ class Elements(NamedTuple):
         return shapely.Polygon([self.nodes[token] for token in record["exterior_node_tokens"]], holes)
 
 
-def elements_of(content: dict[str, Any], rules: Rules, keep: bool) -> Elements:
+def elements_of(content: dict[str, Any], rules: TruthRules, keep: bool) -> Elements:
     """The elements of a map, from its JSON file. ``keep``: whether shapes are made once, instead of in every frame."""
     lines, polygons = ({one["token"]: one for one in content[kind]} for kind in ("line", "polygon"))
     return Elements(
@@ -55,7 +55,7 @@ def elements_of(content: dict[str, Any], rules: Rules, keep: bool) -> Elements:
     )
 
 
-def cut(elements: Elements, frame: Frame, region: tuple[float, float], rules: Rules) -> list[list[Points]]:
+def cut(elements: Elements, frame: Frame, region: tuple[float, float], rules: TruthRules) -> list[list[Points]]:
     """The truth of one frame: crossings, dividers, boundaries, with x forward."""
     pose, angle, ahead = frame.pose, frame.heading, rules.centre == "ego"
     width, height = region if ahead else region[::-1]
@@ -85,7 +85,7 @@ def cut(elements: Elements, frame: Frame, region: tuple[float, float], rules: Ru
     return [[one if ahead else one[:, ::-1] * (1, -1) for one in group] for group in found]
 
 
-def _crossings(polygons: list[Any], box: Any, rules: Rules) -> list[Points]:
+def _crossings(polygons: list[Any], box: Any, rules: TruthRules) -> list[Points]:
     found: list[Points] = []
     if not polygons:
         return found

@@ -13,14 +13,14 @@ from benchmarks.plain_truth import PARALLEL, UNPAINTED, long_side
 from numpy.typing import NDArray
 from shapely.affinity import rotate
 
-from mapgauge.truth.rules import Rules
+from mapgauge.truth.rules import TruthRules
 from mapgauge.typing import Points
 
 Pose = NDArray[np.float64]
 Region = tuple[float, float]
 
 
-def cut(content: dict[str, Any], pose: Pose, region: Region, rules: Rules) -> list[list[Points]]:
+def cut(content: dict[str, Any], pose: Pose, region: Region, rules: TruthRules) -> list[list[Points]]:
     """The truth of one frame: crossings, dividers, boundaries."""
     edges = _boundaries(content, pose, region, rules)
     if rules.divider_source == "lane-marks":
@@ -68,7 +68,7 @@ def _merged(lines: list[Any]) -> list[Any]:
     return _parts(shapely.line_merge(shapely.MultiLineString(lines)), "LineString") if len(lines) > 1 else lines
 
 
-def _boundaries(content: dict[str, Any], pose: Pose, region: Region, rules: Rules) -> list[Any]:
+def _boundaries(content: dict[str, Any], pose: Pose, region: Region, rules: TruthRules) -> list[Any]:
     pieces = []
     for area in content["drivable_areas"].values():
         polygon = shapely.Polygon(_points(area["area_boundary"]))
@@ -83,7 +83,7 @@ def _boundaries(content: dict[str, Any], pose: Pose, region: Region, rules: Rule
     return [line for ring in rings for line in _merged(_parts(ring.intersection(inner), "LineString"))]
 
 
-def _crossings(content: dict[str, Any], pose: Pose, region: Region, rules: Rules) -> list[Any]:
+def _crossings(content: dict[str, Any], pose: Pose, region: Region, rules: TruthRules) -> list[Any]:
     outlines = [
         np.concatenate([_points(one["edge1"]), _points(one["edge2"])[::-1]])
         for one in content["pedestrian_crossings"].values()
@@ -125,7 +125,7 @@ def _merge_parallel(polygons: list[Any]) -> list[Any]:
     return found
 
 
-def _painted(content: dict[str, Any], pose: Pose, region: Region, rules: Rules, edges: list[Any]) -> list[Any]:
+def _painted(content: dict[str, Any], pose: Pose, region: Region, rules: TruthRules, edges: list[Any]) -> list[Any]:
     kept: list[Any] = []
     for lane in content["lane_segments"].values():
         for side in ("right", "left"):
@@ -167,7 +167,7 @@ def _join(lines: list[Any], distance: float) -> list[Any]:
     return found
 
 
-def _paths(content: dict[str, Any], pose: Pose, region: Region, rules: Rules, edges: list[Any]) -> list[Any]:
+def _paths(content: dict[str, Any], pose: Pose, region: Region, rules: TruthRules, edges: list[Any]) -> list[Any]:
     patch = _patch(pose, region)
     sets: dict[str, dict[int, dict[str, Any]]] = {"left": {}, "right": {}}
     for lane in content["lane_segments"].values():
@@ -194,7 +194,7 @@ def _paths(content: dict[str, Any], pose: Pose, region: Region, rules: Rules, ed
     return [line for line in found if not (rules.drop_on_boundary and any(_beside(line, e, 0.2) for e in edges))]
 
 
-def _follow(lanes: dict[int, dict[str, Any]], rules: Rules) -> list[Any]:
+def _follow(lanes: dict[int, dict[str, Any]], rules: TruthRules) -> list[Any]:
     if rules.divider_source == "one-way-paths":
         lanes = _one_way(lanes)
     after: dict[Any, dict[Any, None]] = {}

@@ -13,7 +13,7 @@ import shapely
 from numpy.typing import NDArray
 from shapely.affinity import affine_transform
 
-from mapgauge.truth.rules import Rules
+from mapgauge.truth.rules import TruthRules
 from mapgauge.typing import Points
 
 UNPAINTED = ("NONE", "UNKNOWN")
@@ -29,7 +29,7 @@ class Elements(NamedTuple):
     names: list[tuple[int, str]]  # one per line, to order copies of equal length
 
 
-def elements_of(content: dict[str, Any], rules: Rules) -> Elements:
+def elements_of(content: dict[str, Any], rules: TruthRules) -> Elements:
     """The elements of a map."""
     lines, names = [], []
     for lane in sorted(content["lane_segments"].values(), key=lambda lane: lane["id"]):
@@ -48,7 +48,9 @@ def elements_of(content: dict[str, Any], rules: Rules) -> Elements:
     )
 
 
-def cut(elements: Elements, pose: NDArray[np.float64], region: tuple[float, float], rules: Rules) -> list[list[Points]]:
+def cut(
+    elements: Elements, pose: NDArray[np.float64], region: tuple[float, float], rules: TruthRules
+) -> list[list[Points]]:
     """The truth of one frame: crossings, dividers, boundaries."""
     yaw = np.arctan2(pose[1, 0], pose[0, 0])
     c, s = float(np.cos(yaw)), float(np.sin(yaw))
@@ -79,7 +81,7 @@ def _meets(line: Any, patch: Any) -> bool:
     return bool(line.intersection(patch).length > 0)
 
 
-def _crossings(polygons: list[Any], region: tuple[float, float], rules: Rules) -> list[Points]:
+def _crossings(polygons: list[Any], region: tuple[float, float], rules: TruthRules) -> list[Points]:
     free = list(range(len(polygons)))
     found: list[Points] = []
     while free:
@@ -126,7 +128,7 @@ def _lines(geometry: Any) -> list[Points]:
     return [np.array(part.coords) for part in shapely.get_parts(merged)] if merged is not None else []
 
 
-def _dividers(visible: list[tuple[Any, tuple[int, str]]], areas: list[Any], rules: Rules) -> list[Any]:
+def _dividers(visible: list[tuple[Any, tuple[int, str]]], areas: list[Any], rules: TruthRules) -> list[Any]:
     lines = _without_copies(visible, rules)
     if rules.drop_on_boundary:
         edge = shapely.union_all(areas).boundary.buffer(rules.duplicate_buffer)
@@ -143,7 +145,7 @@ def _dividers(visible: list[tuple[Any, tuple[int, str]]], areas: list[Any], rule
     return [line for line, _ in _without_copies([(line, (k, "")) for k, line in enumerate(joined)], rules)]
 
 
-def _without_copies(lines: list[tuple[Any, tuple[int, str]]], rules: Rules) -> list[tuple[Any, tuple[int, str]]]:
+def _without_copies(lines: list[tuple[Any, tuple[int, str]]], rules: TruthRules) -> list[tuple[Any, tuple[int, str]]]:
     ordered = sorted(lines, key=lambda line: (-round(line[0].length, 3), line[1]))
     kept: list[tuple[Any, tuple[int, str]]] = []
     for line, name in ordered:
@@ -161,7 +163,7 @@ def _without_copies(lines: list[tuple[Any, tuple[int, str]]], rules: Rules) -> l
     return kept
 
 
-def _strip(line: Any, rules: Rules) -> Any:
+def _strip(line: Any, rules: TruthRules) -> Any:
     return line.buffer(rules.duplicate_buffer, cap_style="flat", join_style="mitre")
 
 

@@ -9,7 +9,7 @@ from mapgauge.metrics.settings import fields_of
 from mapgauge.metrics.table import METRICS, NO_SETTINGS, settings_rows
 from mapgauge.protocols import PROTOCOLS
 
-_OTHER = {"part": "part", "headline": "beside it"}
+_ROLES = {"headline": "beside it", "part": "parts", "other": "also"}
 
 
 def metrics_listed(width: int = 120, indent: str = " " * 12) -> str:
@@ -49,32 +49,35 @@ def fields_table() -> str:
 
 
 def keys_table() -> str:
-    """Return the keys of the values of all metrics in JSON and CSV as a Markdown table."""
-    lines = ["| metric | key | what | better |", "| --- | --- | --- | --- |"]
+    """Return the keys of the values of all metrics in JSON and CSV as a Markdown table, with a row for each metric."""
+    lines = ["| metric, and key of its value | what | other keys |", "| --- | --- | --- |"]
     for metric in METRICS.values():
-        for value in metric.values:
-            what = _what(metric, value)
-            better = {" ↓": "lower", " ↑": "higher", "": ""}[metric.arrow_of(value)]
-            lines.append(f"| `{metric.name}` | `{value.key}` | {what} | {better} |")
+        (main,) = metric.with_role("main")
+        others = []
+        for role, word in _ROLES.items():
+            keys = [_key(metric, value) for value in metric.values if value.role == role]
+            if keys:
+                others.append(f"{word}: {', '.join(keys)}")
+        lines.append(f"| {_key(metric, main)} | {_meaning(metric)} | {'; '.join(others)} |")
     return "\n".join(lines)
 
 
-def _what(metric: Metric, value: Value) -> str:
-    unit = f", in {metric.unit}" if metric.unit else ""
-    if value.role != "main":
-        kind = f", {_OTHER[value.role]}" if value.role in _OTHER else ""
-        return f"{value.words}{kind}"
+def _key(metric: Metric, value: Value) -> str:
+    return f"`{value.key}`{metric.arrow_of(value)}"
+
+
+def _meaning(metric: Metric) -> str:
+    """What the value is, and of which of several settings. The page says how the keys of the others are made."""
+    title = f"{metric.title}, in {metric.unit}" if metric.unit else metric.title
     if isinstance(metric.rows, CombinedRows):
-        return f"{metric.title}{unit}, from {', '.join(f'`{name}`' for name in metric.rows.of)}"
+        return f"{title}, from {', '.join(f'`{name}`' for name in metric.rows.of)}"
     if isinstance(metric.rows, HitRows):
-        return f"{metric.title}, mean over thresholds; `{value.key}@0.5` and so on at each"
+        return f"{title}, mean over thresholds"
     if metric.also_at:
-        return f"{metric.title}{unit}, over all {metric.also_at}; `{value.key}@1.0` and so on at each"
+        return f"{title}, over all {metric.also_at}"
     if metric.setting is not None:
-        return (
-            f"{metric.title}{unit}, at the first {metric.setting.word}; `{value.key}@...` at each, if there are several"
-        )
-    return f"{metric.title}{unit}"
+        return f"{title}, at the first {metric.setting.word}"
+    return title
 
 
 def protocols_table() -> str:

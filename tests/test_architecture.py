@@ -361,15 +361,11 @@ def test_kernels_work_where_nothing_can_be_written(tmp_path: Path) -> None:
     assert run.stderr.count("Not a directory). They are compiled again in every run. Set the environment") == 1
 
 
-# Their names are part of the types of compiled kernels, and the other class is what users write.
-_KERNEL_TYPES = {("kernels/causes.py", "Rules"), ("kernels/chain.py", "Reading")}
-
-
 def test_a_class_name_means_one_thing_in_the_whole_package() -> None:
     places: dict[str, list[str]] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         module = path.relative_to(PACKAGE).as_posix()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef) and (module, node.name) not in _KERNEL_TYPES:
+            if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name.lstrip("_"), []).append(module)
     assert {name: where for name, where in places.items() if len(where) > 1} == {}

@@ -40,7 +40,6 @@ OTHERS = [
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
     ROOT / "RELEASING.md",
-    ROOT / "tests" / "robustness.md",
 ]
 
 

@@ -1,9 +1,9 @@
 """What features may add to commands of the core: the types of the functions that their manifests name."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from typing import Protocol as Interface
 
 from mapgauge.frames.map_frames import MapFrames
@@ -14,6 +14,9 @@ from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
 from mapgauge.results.statement import Statement
 from mapgauge.typing import Floats
+
+if TYPE_CHECKING:
+    from mapgauge.cli.emit import Piece
 
 # The frames whose truth is nearest to that of a frame: ``nearest(token, count)`` returns their tokens, the nearest
 # first, and how far each is.
@@ -59,11 +62,11 @@ class MeasurePrior(Interface):
         """Return what each method makes of it, by name."""
 
 
-class ShowPrior(Interface):
-    """Prints what ``MeasurePrior`` returned."""
+class PriorText(Interface):
+    """Says what ``MeasurePrior`` returned."""
 
-    def __call__(self, measured: Any, /, *, gap: bool) -> None:
-        """Print tables, after an empty line if there is a ``gap``."""
+    def __call__(self, measured: Any, /) -> "Iterable[Piece]":
+        """Return tables and sentences, in the order in which they are read."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class PriorTables:
     """What ``mapgauge evaluate --prior`` adds."""
 
     measure: MeasurePrior
-    show: ShowPrior
+    text: PriorText
 
 
 def sentences() -> list[Sentence]:

@@ -12,12 +12,12 @@ from tests.cli.conftest import Run
 
 import mapgauge
 from mapgauge.cli.command import command, without_effect
-from mapgauge.cli.emit import Document, Line, Listing, Printing, emit, show
+from mapgauge.cli.emit import Document, Line, Listing, Printing, emit
 from mapgauge.cli.output import Table
 
 SOURCE = Path(mapgauge.__file__).parent
-# These print by themselves: the module of streams, and the tables of `evaluate`. `paper` writes CSV to a file.
-OWN = {"cli/output.py", "cli/emit.py", "cli/summary.py", "cli/paper.py"}
+# These write by themselves: the module of streams. `paper` writes CSV to a file.
+OWN = {"cli/output.py", "cli/emit.py", "cli/paper.py"}
 
 
 def test_no_other_module_chooses_between_forms() -> None:
@@ -37,10 +37,10 @@ def test_no_other_module_chooses_between_forms() -> None:
     assert choosing <= OWN
 
 
-def test_no_command_but_evaluate_reads_options_by_text() -> None:
+def test_no_command_reads_options_by_text() -> None:
     commands = [*(SOURCE / "cli").glob("*.py"), *(SOURCE / "features").glob("*/command.py")]
     reading = {file.name for file in commands if re.search(r"(context|ctx)\.params", file.read_text(encoding="utf-8"))}
-    assert reading <= {"evaluate.py", "parsing.py"}
+    assert not reading
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -97,11 +97,6 @@ def test_a_document_is_printed_in_the_form_that_is_asked_for(capsys: pytest.Capt
     assert capsys.readouterr().out == "A\nx\n1\nsaid\n\nB\nx\n2\n\napart\n"
     with pytest.raises(TypeError, match="Greeting has no CSV"):
         emit(GreetingOptions(name="you", csv=True), Greeting())
-
-
-def test_text_that_follows_other_text_begins_with_an_empty_line(capsys: pytest.CaptureFixture[str]) -> None:
-    show(Greeting().text()[:1], gap=True)
-    assert capsys.readouterr().out == "\nA\nx\n1\n"
 
 
 def test_no_command_needs_more_than_its_options(call: Run) -> None:

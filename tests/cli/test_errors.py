@@ -136,6 +136,8 @@ USAGE = {
     "sweep good.json truth.geojson --vary spacing=0": "Invalid value for --vary",
     "compare good.mg poor.mg --level 2": "Invalid value for --level: must be between 0 and 1, got 2.0",
     "compare": "Missing argument",
+    "verify good.mg": "Missing option '--predictions'.",
+    "verify good.mg --truth truth.geojson": "Missing option '--predictions'.",
     "show good.json truth.geojson": "Missing option '--output'",
     "show good.json truth.geojson -o x.svg -c 1": "evaluate PREDICTIONS TRUTH -c METRES,... -o results.mg && mapgauge",
     "report good.mg -o x.pdf": "For a PDF, open the report in a browser and print it; for figures, use mapgauge plot",

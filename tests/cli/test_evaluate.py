@@ -273,12 +273,15 @@ def test_a_metric_without_values_of_frames_names_no_worst_frame(call: Run) -> No
     assert "Worst frame" not in done.stdout
 
 
-def test_notes_are_counted_unless_they_are_asked_for(call: Run) -> None:
+def test_notes_are_counted_unless_they_are_asked_for(call: Run, world: Path) -> None:
     plain = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout
     count = int(re.search(r"^(\d+) notes? about the input: --notes prints", plain, re.M)[1])  # type: ignore[index]
     noted = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld", "--notes").stdout
     assert len(re.findall("^note: ", noted, re.M)) == count
     assert "note: " not in plain
+    digest = mg.evaluate(mg.read(world / "good.json"), mg.read(world / "truth.geojson")).inputs[1].hash
+    assert f"Digest of the truth: {digest}. Print it with your values" in " ".join(noted.split())
+    assert digest not in plain
     refused = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld", "--notes", "--json")
     assert refused.returncode == 2
     assert "--notes: has no effect with --json" in " ".join(refused.stderr.replace("'", "").split())

@@ -39,6 +39,7 @@ CALLS = {
     "global": "WORLD/good.json WORLD/truth.geojson --figure map.png",
     "challenge": "init Night --truth WORLD/truth.geojson -o night",
     "verify": "WORLD/good.mg --predictions WORLD/good.json --truth WORLD/truth.geojson",
+    "history": "WORLD -o history.html",
     "splits": "WORLD/truth.geojson WORLD/truth.geojson",
     "inspect": "WORLD/good.json WORLD/truth.geojson",
     "convert": "WORLD/good.json good.parquet",

@@ -254,6 +254,9 @@ def test_what_was_noted_about_methods_has_columns(call: Run, tmp_path: Path) -> 
     assert other.split()[-2:] == ["-", "-"]
     document = json.loads(call("compare", *files, "--json").stdout)
     assert document["metadata"] == {"one": {"commit": "4f2a", "epoch": "12"}, "other": {}}
+    made = document["results"]["one"]
+    assert made["date"].startswith("20")
+    assert len(made["digest"]) == 64
     lines = call("compare", *files, "--csv").stdout.splitlines()
     assert ",metadata:commit,metadata:epoch," in lines[0]
     assert lines[1].endswith(",4f2a,12,,,,")

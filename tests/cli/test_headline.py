@@ -126,7 +126,7 @@ def test_python_shows_the_cutoff_and_the_changes(changed: Path) -> None:
 
 
 def test_results_of_earlier_versions_keep_their_first_cutoff_and_name_it(world: Path, tmp_path: Path) -> None:
-    settings = replace(mg.protocol("paper-60x30"), cutoffs=(0.5, 1.5))  # as files of earlier versions have them
+    settings = replace(mg.protocol("paper-60x30"), cutoffs=(0.5, 1.5))  # as a file of another program may have them
     mg.evaluate(world / "good.json", world / "truth.geojson", settings).save(tmp_path / "old.mg")
     old = mg.load_results(tmp_path / "old.mg")
     assert old.protocol == settings

@@ -30,12 +30,14 @@ def test_an_option_has_one_meaning_everywhere() -> None:
     """The first sentence of the help, the kind of value and all spellings agree.
 
     Only `-o` is a file or a folder, only `frames --tokens` prints the tokens that other commands read from a file, and
-    `frames --like` takes a frame where `published --like` takes results.
+    `frames --like` takes a frame where `published --like` takes results. A history reads nights of one protocol, and
+    tags that are no option of a file. Some commands take one cutoff where others take several.
     """
+    others = (("frames", "tokens"), ("frames", "like"), ("history", "protocol"), ("history", "by"))
     meanings: dict[str, set[tuple[Any, ...]]] = {}
     for name, command in commands():
         for one in options(command):
-            if (name, one.name) in (("frames", "tokens"), ("frames", "like")):
+            if (name, one.name) in others or (one.name == "cutoff" and not one.multiple):
                 continue
             metavar = "" if one.name == "output" else one.metavar
             said = (one.help or "").split(". ")[0].rstrip(".")

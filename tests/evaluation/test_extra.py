@@ -1,6 +1,7 @@
 """``evaluate(..., extra=...)``: metrics that are scored in the same pass, and that tables and files leave out."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ from mapgauge.demo import demo_world
 from mapgauge.evaluation import evaluate as module
 from mapgauge.evaluation.evaluate import with_metrics
 from mapgauge.results.results import Results
-from mapgauge.views.report import causes as report_causes
+from mapgauge.scoring.data import Data
+from mapgauge.scoring.score import score_frames
+from mapgauge.scoring.scores import Scores
 
 EXTRA = ("completeness", "causes")
 
@@ -69,9 +72,40 @@ def test_the_report_uses_what_was_scored(
     plain, extra = twice
     mg.report.write_report(plain, tmp_path / "plain.html", names=["m"])
     monkeypatch.setattr(module, "score_frames", refused)
-    monkeypatch.setattr(report_causes, "LIMIT", 10)  # of what would have to be scored
     mg.report.write_report(extra, tmp_path / "extra.html", names=["m"])
     assert (tmp_path / "extra.html").read_bytes() == (tmp_path / "plain.html").read_bytes()
+
+
+def test_the_report_scores_all_that_it_lacks_in_one_pass(
+    twice: tuple[Results, Results], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, _ = twice
+    passes = []
+
+    def counted(data: Data, metrics: tuple[str, ...], *arguments: Any, **settings: Any) -> Scores:
+        passes.append(set(metrics))
+        return score_frames(data, metrics, *arguments, **settings)
+
+    monkeypatch.setattr(module, "score_frames", counted)
+    fresh = mg.evaluate(*demo_world(30), metrics=plain.metrics)
+    passes.clear()
+    mg.report.write_report(fresh, tmp_path / "page.html")
+    assert passes == [set(EXTRA)]
+
+
+def test_the_answer_about_other_methods_is_refused(twice: tuple[Results, Results], tmp_path: Path) -> None:
+    plain, _ = twice
+    with pytest.raises(mg.InvalidInput, match="answer"):
+        mg.report.write_report(plain, tmp_path / "page.html", names=["a"], answer=mg.answer(plain, names=["b"]))
+
+
+def test_a_report_with_a_known_answer_is_the_same(twice: tuple[Results, Results], tmp_path: Path) -> None:
+    plain, extra = twice
+    names = ["first", "second"]
+    said = mg.answer([plain, extra], names=names)
+    mg.report.write_report([plain, extra], tmp_path / "alone.html", names=names)
+    mg.report.write_report([plain, extra], tmp_path / "known.html", names=names, answer=said)
+    assert (tmp_path / "alone.html").read_bytes() == (tmp_path / "known.html").read_bytes()
 
 
 def test_a_streamed_evaluation_has_totals_of_extra_metrics_and_scores_rows_when_they_are_needed(

@@ -12,7 +12,7 @@ import pytest
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.cli.inputs import Reading, input_file
+from mapgauge.cli.inputs import InputReader, input_file
 from mapgauge.demo import demo_world
 from mapgauge.truth.poses import read_poses
 
@@ -200,7 +200,7 @@ def test_a_broken_line_of_tum_is_named(tmp_path: Path) -> None:
 def test_a_file_on_the_command_line_takes_poses(tmp_path: Path) -> None:
     mg.write(frames("a"), tmp_path / "predictions.geojson")
     saved({"a": MATRIX}, tmp_path / "poses.json")
-    read = Reading().predictions(input_file(f"{tmp_path}/predictions.geojson,poses=poses.json"))
+    read = InputReader().predictions(input_file(f"{tmp_path}/predictions.geojson,poses=poses.json"))
     near(read.poses, [MATRIX])
 
 

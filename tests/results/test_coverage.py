@@ -1,6 +1,6 @@
 """Coverage of the intervals by simulation: how often they contain the true value, and how often equal methods differ.
 
-``make fuzz`` prints the table of docs/explanation/intervals.md.
+``make fuzz`` prints the table of docs/explanation/interval-study.md.
 """
 
 import os

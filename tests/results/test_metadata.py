@@ -66,6 +66,7 @@ def test_the_date_is_that_of_source_date_epoch(
         ({"commit": None}, "must be text or a number, got NoneType"),
         ({"note": "two\nlines"}, "one line of at most 500 printable"),
         ({"note": "x" * 501}, "one line of at most 500 printable"),
+        ({"note": 10**5000}, "one line of at most 500 printable"),
         ({"date": "3 Nov"}, "the date must be a day or a time of ISO 8601"),
         ({f"k{i}": i for i in range(51)}, "at most, got 51"),
         ("commit=4f2a", "must be a mapping"),
@@ -133,7 +134,9 @@ def test_documents_show_metadata(call: Run, tmp_path: Path) -> None:
     done = call("evaluate", *files, *noted, "--csv", "-o", tmp_path / "noted.mg")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert {row["metadata:commit"] for row in rows} == {"4f2a"}
-    assert "date: 2026-11-03T00:00:00Z; commit: 4f2a; note: a = b" in call("inspect", tmp_path / "noted.mg").stdout
+    inspected = call("inspect", tmp_path / "noted.mg").stdout
+    said = f"date: 2026-11-03T00:00:00Z; commit: 4f2a; note: a = b; digest: {document['digest']}"
+    assert said in inspected
 
 
 def test_metadata_without_a_value_or_given_twice_is_a_usage_error(call: Run) -> None:

@@ -74,6 +74,11 @@ def test_more_scenes_do_not_help_against_seeds() -> None:
     assert mg.scenes_needed(difference, 0.02, 150, of_seeds=0.9) is None
 
 
+def test_without_degrees_of_freedom_there_is_no_plan() -> None:
+    assert math.isnan(mg.smallest_difference(found(0.01, 0.01, 0)))
+    assert mg.scenes_needed(found(0.01, 0.01, 0), 0.005, 150) is None
+
+
 def test_a_difference_that_nothing_shows_needs_no_number_of_scenes() -> None:
     assert mg.scenes_needed(found(0.0, 1.0, 149), 1e-9, 150) is None
 
@@ -82,6 +87,14 @@ def test_a_difference_that_nothing_shows_needs_no_number_of_scenes() -> None:
 def test_differences_to_show_must_be_positive(smallest: float) -> None:
     with pytest.raises(mg.InvalidInput, match="positive"):
         mg.scenes_needed(found(0.01, 0.01, 149), smallest, 150)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 1.5, math.nan, "0.95"])
+def test_levels_are_between_0_and_1(level: float) -> None:
+    with pytest.raises(mg.InvalidInput, match="level"):
+        mg.scenes_needed(found(0.01, 0.01, 149), 0.005, 150, level=level)
+    with pytest.raises(mg.InvalidInput, match="level"):
+        mg.smallest_difference(found(0.01, 0.01, 149), level=level)
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0, math.nan, "0.8"])
@@ -257,6 +270,28 @@ def test_ranks_need_all_pairs_and_a_direction() -> None:
     every = mg.compare(methods[:3], names=["a", "b", "c"], samples=50)
     with pytest.raises(mg.InvalidInput, match="not always better"):
         mg.ranks(every, "localisation")
+    with pytest.raises(mg.InvalidInput, match="a has no values of 'crossing'"):
+        mg.ranks(every, class_name="crossing")
+    with pytest.raises(mg.InvalidInput, match="a has no value 'ap_frechet' of 'mean'"):
+        mg.ranks(every, "ap_frechet")
+
+
+def test_a_comparison_of_one_value_is_that_of_all() -> None:
+    methods = list(made_up(np.random.default_rng(8), 10, (1.0, 0.5)))
+    every = mg.compare(methods, names=["a", "b"], samples=50)
+    one = mg.compare(methods, names=["a", "b"], samples=50, keys=["ap_chamfer"])
+    for name, by_key in one.differences["a", "b"].items():
+        assert by_key == {"ap_chamfer": every.differences["a", "b"][name]["ap_chamfer"]}
+        assert one.estimates[1][name] == {"ap_chamfer": every.estimates[1][name]["ap_chamfer"]}
+    with pytest.raises(mg.InvalidInput, match="no value plt. Available: pld, "):
+        mg.compare(methods, names=["a", "b"], samples=50, keys=["plt"])
+
+
+def test_verdicts_that_are_corrected_already_are_not_corrected_again() -> None:
+    methods = [*made_up(np.random.default_rng(8), 10), *made_up(np.random.default_rng(8), 10)]
+    corrected = mg.compare(methods[:3], names=["a", "b", "c"], samples=50, correction="holm")
+    with pytest.raises(mg.InvalidInput, match="corrected already"):
+        mg.ranks(corrected)
 
 
 def judged(text: str, difference: mg.Difference, comparison: mg.Comparison, methods: list[mg.Results]) -> gate.Verdict:

@@ -8,7 +8,7 @@ import pytest
 import shapely
 
 from mapgauge.truth.from_argoverse2.maps import LaneSide, join_ends, make_dividers
-from mapgauge.truth.rules import RULES, Rules
+from mapgauge.truth.rules import RULES, TruthRules
 
 MARKS = RULES["argoverse2", "mapgauge"]
 GRAPH = RULES["argoverse2", "mapgauge-lanes"]
@@ -31,7 +31,7 @@ def side(
     return LaneSide(lane, name, np.array(line, np.float64), painted, neighbour, intersection)
 
 
-def dividers(sides: Iterable[LaneSide], rules: Rules, borders: Sequence[Line] = ()) -> Found:
+def dividers(sides: Iterable[LaneSide], rules: TruthRules, borders: Sequence[Line] = ()) -> Found:
     edges = np.empty(len(borders), object)
     edges[:] = [shapely.LineString(border) for border in borders]
     lines, names = make_dividers(sides, rules, edges)
@@ -39,13 +39,13 @@ def dividers(sides: Iterable[LaneSide], rules: Rules, borders: Sequence[Line] = 
 
 
 @both
-def test_a_line_that_lanes_on_both_sides_describe_is_one(rules: Rules) -> None:
+def test_a_line_that_lanes_on_both_sides_describe_is_one(rules: TruthRules) -> None:
     found = dividers([side(2, [(0, 0), (30, 0)]), side(1, [(30, 0), (0, 0)], "left")], rules)
     assert found == {(1, "left"): [(30, 0), (0, 0)]}
 
 
 @both
-def test_lines_that_lanes_cut_at_different_places_are_one(rules: Rules) -> None:
+def test_lines_that_lanes_cut_at_different_places_are_one(rules: TruthRules) -> None:
     to_the_east = [side(1, [(0, 0), (20, 0)]), side(2, [(20, 0), (50, 0)])]
     to_the_west = [side(3, [(50, 0), (35, 0)]), side(4, [(35, 0), (0, 0)])]
     (line,) = dividers([*to_the_east, *to_the_west], rules).values()
@@ -84,7 +84,7 @@ def test_of_lines_that_overlap_in_part_the_longer_stays() -> None:
 
 
 @pytest.mark.parametrize(("rules", "apart", "together"), [(MARKS, 0.45, 0.35), (GRAPH, 0.15, 0.09)])
-def test_how_far_apart_two_lines_must_be(rules: Rules, apart: float, together: float) -> None:
+def test_how_far_apart_two_lines_must_be(rules: TruthRules, apart: float, together: float) -> None:
     """Lane marks: strips of 0.6 m overlap by 0.2 m at 0.4 m. Lane graph: (2 - d) / (2 + d) is 0.9 at 0.105 m."""
     for distance, count in ((apart, 2), (together, 1)):
         sides = [side(1, [(0, 0), (30, 0)]), side(2, [(0, distance), (30, distance)])]
@@ -92,26 +92,26 @@ def test_how_far_apart_two_lines_must_be(rules: Rules, apart: float, together: f
 
 
 @both
-def test_pieces_are_joined_whatever_their_direction_and_named_after_the_first(rules: Rules) -> None:
+def test_pieces_are_joined_whatever_their_direction_and_named_after_the_first(rules: TruthRules) -> None:
     sides = [side(7, [(0, 0), (10, 0)]), side(3, [(20, 0), (10, 0)]), side(5, [(20.05, 0), (30, 1)])]
     assert dividers(sides, rules) == {(3, "left"): [(30, 1), (20.05, 0), (10, 0), (0, 0)]}
 
 
 @both
-def test_ends_farther_apart_are_not_joined(rules: Rules) -> None:
+def test_ends_farther_apart_are_not_joined(rules: TruthRules) -> None:
     sides = [side(1, [(0, 0), (10, 0)]), side(2, [(10.15, 0), (20, 0)])]
     assert len(dividers(sides, rules)) == 2
 
 
 @both
-def test_at_a_fork_the_straightest_goes_on(rules: Rules) -> None:
+def test_at_a_fork_the_straightest_goes_on(rules: TruthRules) -> None:
     stem, turn, onward = [(0, 0), (10, 0)], [(10, 0), (20, 6)], [(10, 0), (20, 1)]
     found = dividers([side(1, stem), side(2, turn), side(3, onward)], rules)
     assert found == {(1, "left"): [*stem, onward[1]], (2, "left"): turn}
 
 
 @both
-def test_a_line_does_not_turn_back(rules: Rules) -> None:
+def test_a_line_does_not_turn_back(rules: TruthRules) -> None:
     """The tip of an island: ``>``."""
     sides = [side(1, [(0, 3), (20, 0)]), side(2, [(0, -3), (20, 0)])]
     assert len(dividers(sides, rules)) == 2
@@ -127,7 +127,7 @@ def test_a_circle_of_pieces_is_one_closed_line() -> None:
 
 
 @both
-def test_the_order_of_lanes_does_not_matter(rules: Rules, rng: np.random.Generator) -> None:
+def test_the_order_of_lanes_does_not_matter(rules: TruthRules, rng: np.random.Generator) -> None:
     sides = []
     for lane in range(60):  # a grid of pieces, many of them twice, with gaps and forks
         x, y = (int(v) for v in rng.integers(0, 5, 2))
@@ -142,7 +142,7 @@ def test_the_order_of_lanes_does_not_matter(rules: Rules, rng: np.random.Generat
 
 
 @both
-def test_copies_are_those_that_comparing_all_pairs_finds(rules: Rules, rng: np.random.Generator) -> None:
+def test_copies_are_those_that_comparing_all_pairs_finds(rules: TruthRules, rng: np.random.Generator) -> None:
     start = rng.uniform(0, 60, (80, 2)) * (1, 0.2)
     step = np.column_stack([rng.uniform(2, 15, 80), rng.normal(0, 0.3, 80)])
     sides = [side(k, [tuple(a), tuple(a + d)]) for k, (a, d) in enumerate(zip(start, step, strict=True))]
@@ -164,6 +164,6 @@ def test_copies_are_those_that_comparing_all_pairs_finds(rules: Rules, rng: np.r
 
 
 @both
-def test_no_lanes_give_no_dividers(rules: Rules) -> None:
+def test_no_lanes_give_no_dividers(rules: TruthRules) -> None:
     assert dividers([], rules) == {}
     assert dividers([], rules, [[(0, 0), (1, 0)]]) == {}

@@ -15,7 +15,7 @@ from mapgauge.errors import InvalidInput, UnreadableFile
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.truth.datasets import Cutter
 from mapgauge.truth.from_nuscenes.maps import read_map
-from mapgauge.truth.rules import Rules
+from mapgauge.truth.rules import TruthRules
 from mapgauge.truth.selection import MISLOCATED, splits
 
 MAP = Path("maps", "expansion", f"{PLACE}.json")
@@ -100,7 +100,7 @@ def test_tokens_in_place_of_a_split(town_root: Path, tmp_path: Path) -> None:
 def test_a_map_is_read_once_for_many_scenes(town_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
-    def counted(root: Path, location: str, rules: Rules) -> Cutter:
+    def counted(root: Path, location: str, rules: TruthRules) -> Cutter:
         read.append(location)
         return read_map(root, location, rules)
 

@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 from mapgauge.cli.compile import show_compiling
 from mapgauge.cli.helps import HELP, HELP_ALL, CommandGroup, painted_help
 from mapgauge.cli.inputs import FILE_KEYS, RESULTS_KEYS
-from mapgauge.cli.options import RARE, WORK
+from mapgauge.cli.options import METHODS, RARE, RESULTS, WORK
 from mapgauge.cli.output import set_quiet
 from mapgauge.manifest import GROUPS, Command, Manifest, load_if_possible, mapping, own
 from mapgauge.version import __version__
@@ -64,8 +64,10 @@ class _PanelCommand(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
-            truth: Any = next((param for param in self.params if param.name == "truth" and param.required), None)
-            if truth is not None and not error.message and getattr(error.param, "name", "") == "predictions":
+            arguments: dict[str, Any] = {one.name: one for one in self.params if one.param_type_name == "argument"}
+            truth = arguments.get("truth")
+            is_missing = not error.message and error.param is not None and error.param is arguments.get("predictions")
+            if is_missing and truth is not None and truth.required:
                 error.param = truth
                 error.message = f"Give it after the predictions: {ctx.command_path} PREDICTIONS... TRUTH"
             raise
@@ -196,8 +198,6 @@ _MORE = {  # about options of a file
     "tags": ", for the truth or the first results",
 }
 _OWNERS = 3  # an option of more commands is not explained by their names
-_RESULTS = ("compare", "diff", "frames", "export")  # commands that read results only
-_SIDES = ("show", "why", "confidence", "plot", "report", "paper")  # commands that evaluate by a protocol only
 
 
 def evaluate_first(command: str, files: Sequence[Path | str], *options: str) -> str:
@@ -217,20 +217,26 @@ def evaluate_first(command: str, files: Sequence[Path | str], *options: str) -> 
 
 def advice(command: str | None, option: str) -> str:
     """Return a sentence about an option that a command does not have, or ``""``."""
-    key = option.lstrip("-").removeprefix("min-").replace("-", "_")
-    if key in FILE_KEYS:
-        item = f"FILE,{key}{'' if FILE_KEYS[key] else '=VALUE'}"
-        if command in _RESULTS and key not in RESULTS_KEYS:
-            return f"The files of results were read by evaluate. Evaluate again with {item}{_MORE.get(key, '')}"
-        return f"How a file is read is said after its name: {item}{_MORE.get(key, '')}"
     from mapgauge.protocols.protocol import Protocol
 
-    known = _options()
-    if command in _SIDES and option in known["evaluate"]:
-        line = evaluate_first(command, [], option, *filter(None, [known["evaluate"][option]]))
-        return f"It is an option of evaluate. Evaluate first: {line}"
-    if command in _SIDES and key in Protocol.__dataclass_fields__:
-        return f"It is a setting. Evaluate first: {evaluate_first(command, [], '--set', f'{key}=VALUE')}"
+    key = option.lstrip("-").removeprefix("min-").replace("-", "_")
+    known = _parameters()
+    parameters = known.get(command or "", {})
+    if key in FILE_KEYS:
+        item = f"FILE,{key}"
+        if not FILE_KEYS[key]:
+            item += "=VALUE"
+        item += _MORE.get(key, "")
+        if RESULTS & {parameters.get("result"), parameters.get("results")} and key not in RESULTS_KEYS:
+            return f"The files of results were read by evaluate. Evaluate again with {item}"
+        return f"How a file is read is said after its name: {item}"
+    # Such commands take results, or evaluate files by a protocol without other settings.
+    if command is not None and parameters.get("files") == METHODS and "--protocol" in parameters:
+        if option in known["evaluate"]:
+            line = evaluate_first(command, [], option, *filter(None, [known["evaluate"][option]]))
+            return f"It is an option of evaluate. Evaluate first: {line}"
+        if key in Protocol.__dataclass_fields__:
+            return f"It is a setting. Evaluate first: {evaluate_first(command, [], '--set', f'{key}=VALUE')}"
     if command in ("evaluate", "sweep") and key in Protocol.__dataclass_fields__:
         return f"Write --set {key}=VALUE"
     owners = [name for name, options in known.items() if option in options]
@@ -239,8 +245,8 @@ def advice(command: str | None, option: str) -> str:
     return ""
 
 
-def _options() -> dict[str, dict[str, str | None]]:
-    """Return the options of each command, and the metavariable of each option."""
+def _parameters() -> dict[str, dict[str, str | None]]:
+    """Return the metavariables of the options and arguments of each command, by ``--name`` and by ``name``."""
     found: dict[str, dict[str, str | None]] = {}
 
     def walk(command: Any, name: str) -> None:
@@ -269,14 +275,15 @@ def application(names: Iterable[str] | None = None) -> typer.Typer:
         function = load_if_possible(manifest, command.place)
         if function is None:
             continue
-        lines = "\n".join(f"mapgauge {name} {example}".strip() for example in command.examples)
+        lines = [f"mapgauge {name} {example}".strip() for example in command.examples]
         if isinstance(function, typer.Typer):
             for registered in function.registered_commands:
                 registered.cls = _PanelCommand
-                registered.epilog = registered.epilog or lines
+                inner = [line for line in lines if line.split()[2:3] == [registered.name]]
+                registered.epilog = registered.epilog or "\n".join(inner or lines)
             made.add_typer(function)
         else:
-            made.command(name, cls=_PanelCommand, epilog=lines)(function)
+            made.command(name, cls=_PanelCommand, epilog="\n".join(lines))(function)
     return made
 
 

@@ -31,8 +31,8 @@ FAILED_GATE = 3  # the exit code of a failed gate, different from the codes of i
 MANY = 4  # files from which on all are compared with the first only: each two would be hundreds of tables
 _ALL_PAIRS_HELP = f"Compare each two files. From {MANY} files on, the default is to compare with the first only."
 _FAIL_IF_HELP = (
-    f"Exit with code {FAILED_GATE} if a file after the first meets the condition: 'pld > +0.005' (worse than "
-    "the first file by more than 0.005), 'ap_chamfer < 0.6' (a value). Can be repeated."
+    f"Exit with code {FAILED_GATE} if a file after the first meets the condition: 'pld > +0.005' (its PLD is more than "
+    "0.005 above that of the first file), 'ap_chamfer < 0.6' (a value). Can be repeated."
 )
 
 
@@ -40,8 +40,11 @@ def _is_positive(value: float) -> bool:
     return 0 < value < math.inf
 
 
-_MARGIN_HELP = "A loss that does not matter: print whether each method is better, not worse, worse, or cannot be told."
-_POWER_HELP = "A difference: print how many scenes it needs to be decided with a probability of 80 %."
+_MARGIN_HELP = (
+    "Also print whether each method is better than the first, not worse by more than this loss, or worse, or whether "
+    "this cannot be told."
+)
+_POWER_HELP = "Also print how many scenes are needed to decide a difference of this size, with a probability of 80 %."
 _MARGIN = bounded("--margin", "above 0 and finite", _is_positive)
 _POWER = bounded("--power", "above 0 and finite", _is_positive)
 
@@ -214,6 +217,7 @@ def _compare_all(
         plans=plans,
         answer=answered,
         noted=[method.metadata for method in methods],
+        made=[{"date": method.date, "digest": method.digest} for method in methods],
     )
     emit(options, document)
     if options.form in ("csv", "latex"):

@@ -32,6 +32,7 @@ class Compared(Document):
     plans: PlanView | None = None  # power, margins, ranks and seeds
     answer: "Answer | None" = None  # who is better, in sentences
     noted: Sequence[Mapping[str, str]] = ()  # what --metadata noted about each method
+    made: Sequence[Mapping[str, str]] = ()  # the date and the digest of the results of each method, for JSON
 
     @property
     def _noted_keys(self) -> list[str]:
@@ -104,6 +105,9 @@ class Compared(Document):
         if self._noted_keys:
             noted = zip(self.comparison.names, self.noted, strict=True)
             document["metadata"] = {name: dict(of_method) for name, of_method in noted}
+        if self.made:
+            made = zip(self.comparison.names, self.made, strict=True)
+            document["results"] = {name: {key: of_method[key] or None for key in of_method} for name, of_method in made}
         if self.plans is not None:
             document |= self.plans.to_dict()
         return document

@@ -4,13 +4,14 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.command import command
 from mapgauge.cli.output import can_rewrite, inform, rewrite, say, warn
-from mapgauge.cli.parsing import listed, refuse
+from mapgauge.cli.parsing import Texts, listed, refuse
 from mapgauge.kernels.progress import WATCH
 
 _SMALL = 100_000  # bytes: a few frames
@@ -20,7 +21,7 @@ _SMALL = 100_000  # bytes: a few frames
 class CompileOptions:
     """The options of ``mapgauge compile``."""
 
-    metrics: o.MetricsOption = None
+    metrics: Annotated[Texts, o.metrics_option("those of usual work")] = None
     quiet: o.QuietOption = False
 
 
@@ -28,8 +29,8 @@ class CompileOptions:
 def compile(options: CompileOptions) -> None:
     """Compile the kernels for this processor and store them.
 
-    Kernels are compiled on first use and stored in a folder. This command fills the folder before, for an image or the
-    cache of a CI service. Without metrics, everything that usual work needs is compiled.
+    Kernels are compiled on first use and stored in a folder. This command fills the folder before the first use, for an
+    image or the cache of a CI service.
     """
     from mapgauge.kernels import _folder, compiling
     from mapgauge.metrics.settings import no_such

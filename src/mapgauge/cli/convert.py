@@ -10,7 +10,7 @@ import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.command import command
-from mapgauge.cli.inputs import Reading, check_files, check_unnamed, split_options
+from mapgauge.cli.inputs import InputReader, check_files, check_unnamed, split_options
 from mapgauge.cli.output import exit_on, inform, progress, say, tell_findings, warn
 from mapgauge.cli.parsing import refuse
 from mapgauge.cli.targets import check_targets
@@ -65,7 +65,7 @@ def convert(options: ConvertOptions) -> None:
     else:
         _check_file(options, target, settings)
         check_files(*sources)
-        frames = Reading(options.workers).alone(sources[0])
+        frames = InputReader(options.workers).alone(sources[0])
         done = [_written(frames)]
         _tell(options, done)
         write(frames, target, options.to, **settings)
@@ -129,7 +129,7 @@ def _convert_all(sources: Sequence[Path], target: str, workers: int | None) -> l
     from mapgauge.io.dataset import DatasetWriter
 
     writer = DatasetWriter(target)
-    work = partial(_convert, writer, Reading(workers))
+    work = partial(_convert, writer, InputReader(workers))
     tasks = list(enumerate(sources))
     done: dict[int, _Written] = {}
     try:
@@ -152,7 +152,7 @@ def _convert_all(sources: Sequence[Path], target: str, workers: int | None) -> l
     return [done[index] for index, _ in tasks]
 
 
-def _convert(writer: "DatasetWriter", reading: Reading, task: tuple[int, Path]) -> _Written:
+def _convert(writer: "DatasetWriter", reading: InputReader, task: tuple[int, Path]) -> _Written:
     index, source = task
     frames = reading.alone(source)
     writer.add(frames, f"part-{index:05}")

@@ -10,7 +10,7 @@ from mapgauge.cli.compile import compile_for
 from mapgauge.cli.emit import show
 from mapgauge.cli.evaluated import Evaluated
 from mapgauge.cli.output import progress, say
-from mapgauge.cli.plot import corners_of
+from mapgauge.cli.show import corners_of
 from mapgauge.cli.targets import own_folder
 from mapgauge.errors import MissingDependency
 

@@ -36,7 +36,7 @@ class DoctorOptions(Printing):
 
 @command
 def doctor(options: DoctorOptions) -> None:
-    """Print what a report of a problem needs.
+    """Print versions and settings, for a report of a problem.
 
     Versions, extras, compiled kernels, processors, fonts, programs and settings. Paths in the home folder begin with ~.
     """

@@ -80,10 +80,10 @@ def emit(options: Printing, document: Document) -> None:
         show(document.text())
 
 
-def show(pieces: Iterable[Piece], *, gap: bool = False) -> None:
-    """Print tables and sentences. A table has an empty line before it; the first only if there is to be a ``gap``."""
+def show(pieces: Iterable[Piece]) -> None:
+    """Print tables and sentences. A table has an empty line before it, unless it comes first."""
     for k, piece in enumerate(pieces):
-        apart = k > 0 or gap
+        apart = k > 0
         if isinstance(piece, Table):
             show_table(piece, gap=apart and piece.gap)
         elif isinstance(piece, Listing):

@@ -12,10 +12,10 @@ from mapgauge.cli import parsing
 from mapgauge.cli.command import command, without_effect
 from mapgauge.cli.compile import compile_for
 from mapgauge.cli.emit import Printing, emit
-from mapgauge.cli.inputs import Reading, check_classes, check_files, options_of, turned
+from mapgauge.cli.inputs import InputReader, check_classes, check_files, options_of, turned
 from mapgauge.cli.methods import keep_order
 from mapgauge.cli.output import exit_on, exit_without_truth
-from mapgauge.cli.slices import are_slices, show_slices, slices_of, tags_of
+from mapgauge.cli.slices import are_slices, slice_pieces, slices_of, tags_of
 from mapgauge.cli.targets import SUFFIX, check_geometry, check_page, check_targets, files_of_each, page_of
 from mapgauge.cli.watching import EvaluationWatch
 
@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from mapgauge.results.tags import Tags
 _PAGE_HELP = "Also write a report (.html). With several protocols, one for each: FILE-PROTOCOL.html."
 _WITH_GEOMETRY_HELP = "Also write predictions and truth to the file of -o. `report` and `show` then need no other file."
+_PROTOCOL_HELP = " With several, files are read once, and one table has all values."
 _BY_HELP = f"{o.BY} With --latex, `class` gives a column for each class."
 _TABLES_HELP = "Also print a table of all values of each metric, by class."
 _METADATA_HELP = "Keep a note with the results, such as commit=4f2a. Can be repeated."
-_NOTES_HELP = "Also print the notes about the input. Warnings and errors are printed in any case."
+_NOTES_HELP = "Also print notes about the input, and the digest of the truth. Warnings are printed in any case."
 _OUTPUT_HELP = "Results (.mg). With several predictions or protocols, it is a folder, as it is with a slash at its end."
 
 
@@ -44,7 +45,7 @@ class EvaluateOptions(Printing):
 
     predictions: o.PredictionsArgument
     truth: o.TruthArgument
-    protocol: o.ProtocolOption = None
+    protocol: Annotated[parsing.Texts, o.protocol_option(_PROTOCOL_HELP)] = None
     metrics: o.MetricsOption = None
     cutoff: o.CutoffOption = None
     classes: o.ClassesOption = None
@@ -77,7 +78,7 @@ class EvaluateOptions(Printing):
     @property
     def names_of_protocols(self) -> list[str]:
         """The protocols, each once."""
-        return list(dict.fromkeys(parsing.listed(self.protocol))) or ["paper-60x30"]
+        return list(dict.fromkeys(parsing.listed(self.protocol))) or [parsing.PROTOCOL]
 
     @property
     def slice_by(self) -> str | None:
@@ -96,7 +97,7 @@ class EvaluateOptions(Printing):
 def evaluate(options: EvaluateOptions) -> None:
     """Compare predictions with truth.
 
-    Prints what was compared, what comes out in a few sentences, a table, the worst frame, and possible problems with
+    Prints what was compared, the answer in a few sentences, a table, the worst frame, and possible problems with
     the input; with --prior also the tables of `mapgauge changes`. If both sides are Parquet (a file, a folder or a
     URL), they are read in chunks, on this machine or on a Dask cluster.
     """
@@ -189,13 +190,15 @@ def _run(
         geometry="original" if options.with_geometry else None,
         keep=watch.keeps_data,
     )
+    answers: list[Answer] = []
     with watch.attempt():
-        _print(options, plan, results, watch, tags)
+        answers = _answers(plan, watch)
+        _print(options, plan, results, watch, answers, tags)
     watch.end_of_text()
     with watch.attempt():
         keep_order(plan.targets)
         keep_order(plan.folders)
-    write_reports(plan, results, pages, watch, title=options.title, by=options.slice_by, tags=tags)
+    write_reports(plan, results, pages, watch, answers=answers, title=options.title, by=options.slice_by, tags=tags)
     watch.outputs.end()
     exit_on(options.fail_on, watch.findings)
     exit_without_truth(watch.findings)
@@ -206,9 +209,10 @@ def _print(
     plan: "RunPlan",
     results: "Sequence[Results]",
     watch: EvaluationWatch,
+    answers: "Sequence[Answer]",
     tags: "Tags | None",
 ) -> None:
-    """Print what comes out, then the tables of subsets and of a prior, which are text only."""
+    """Print what comes out, with the tables of a prior and of subsets."""
     from mapgauge.cli.evaluated import Evaluated
     from mapgauge.hooks import prior_tables
 
@@ -222,23 +226,19 @@ def _print(
     document = Evaluated(
         names=plan.names,
         results=results,
-        answers=_answers(plan, watch),
+        answers=answers,
         files=[*options.predictions, options.truth],
         targets=[target if target in watch.saved else None for target in plan.targets],
         findings=watch.findings,
         slices=sliced,
         changes=list(changes.values()),
+        more=chain(prior.text(changes) if prior is not None and changes else (), slice_pieces(plan.titles, sliced)),
         by_class=options.by == "class",
         with_tables=options.tables,
         with_notes=options.notes,
         is_quiet=options.quiet,
     )
     emit(options, document)
-    if options.form != "text":
-        return
-    if prior is not None and changes:
-        prior.show(changes, gap=True)
-    show_slices(plan.titles, sliced)
 
 
 def _answers(plan: "RunPlan", watch: EvaluationWatch) -> "list[Answer]":
@@ -281,7 +281,7 @@ def _check_options(options: EvaluateOptions, metrics: Sequence[str]) -> None:
     if "://" in (options.engine or ""):
         without_effect(options, ["workers"], "with the address of a cluster, which has its own workers")
     if options.prior is not None and (options.form not in ("text", "json") or several):
-        parsing.refuse("--prior", "needs one protocol, and no --csv or --latex. `mapgauge changes` writes CSV")
+        parsing.refuse("--prior", "needs one protocol, and no --csv or --latex")
     if options.resume and options.work is None:
         parsing.refuse("--resume", "needs the folder of the interrupted run: --work FOLDER")
 
@@ -290,7 +290,7 @@ def _in_memory(options: EvaluateOptions, prepare: "Callable[[], None]") -> "InMe
     """Return how both sides are read as a whole. ``prepare`` is done while the first bytes are read."""
     from mapgauge.cli.runs import InMemory
 
-    reading = Reading(workers=options.workers)
+    reading = InputReader(workers=options.workers)
     first, *others = options.predictions
     read: list[Callable[[], MapFrames]] = [reading.predictions_ahead(first, prepare)]
     read += [partial(reading.predictions, path) for path in others]
@@ -322,7 +322,7 @@ def _streamed(options: EvaluateOptions, prepare: "Callable[[], None]") -> "Strea
     )
 
 
-def _chosen_truth(reading: Reading, path: Path, lists: Sequence[Path]) -> "MapFrames":
+def _chosen_truth(reading: InputReader, path: Path, lists: Sequence[Path]) -> "MapFrames":
     """Read the truth, or the frames of it that lists of tokens name."""
     from mapgauge.io.files.source import read_tokens
 

@@ -1,6 +1,6 @@
 """What ``mapgauge evaluate`` prints: text, JSON, CSV or LaTeX of all methods by all protocols."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ class Evaluated(Document):
     findings: "Sequence[Finding]" = ()
     slices: "Sequence[Slices]" = ()
     changes: "Sequence[Documented]" = ()  # what each method makes of a prior
+    more: Iterable[Piece] = ()  # what the text ends with
     by_class: bool = False  # whether LaTeX has a column for each class
     with_tables: bool = False
     with_notes: bool = False
@@ -60,12 +61,8 @@ class Evaluated(Document):
         if self.with_tables:
             for overview in overviews:
                 yield from summary.tables_of(overview.results, self.names)
-            for name, method in zip(self.names, self.results[:: self.protocols], strict=True):
-                if len(self.names) > 1:
-                    of = f"{name}: "
-                else:
-                    of = ""
-                yield Line(of + summary.frames_in_words(method), indent="  ", gap=True)
+            yield from summary.frame_lines(self.results[:: self.protocols], self.names)
+        yield from self.more
 
     def in_brief(self) -> Iterator[Piece]:
         """Return what was compared by the first protocol, and the answer."""
@@ -101,19 +98,24 @@ class Evaluated(Document):
                 yield page.finding_line(finding)
 
     def _notes(self) -> Iterator[Piece]:
-        """Return the notes about the input, or how many there are."""
+        """Return the notes about the input and the digest of the truth, or how many notes there are."""
+        if self.is_quiet:
+            return
         notes = [finding for finding in self.findings if finding.level == "note"]
-        if not notes or self.is_quiet:
+        if self.with_notes:
+            for finding in notes:
+                yield page.finding_line(finding)
+            # Results of metrics with tracks have a digest of their own.
+            for digest in dict.fromkeys(method.inputs[1].hash for method in self.results):
+                yield Line(page.wrapped(summary.digest_in_words(digest)))
             return
-        if not self.with_notes:
-            if len(notes) == 1:
-                them = "it"
-            else:
-                them = "them"
-            yield Line(f"{counted(len(notes), 'note')} about the input: --notes prints {them}")
+        if not notes:
             return
-        for finding in notes:
-            yield page.finding_line(finding)
+        if len(notes) == 1:
+            them = "it"
+        else:
+            them = "them"
+        yield Line(f"{counted(len(notes), 'note')} about the input: --notes prints {them}")
 
     def to_dict(self) -> Any:
         """Return the summary of each method, with what is said of it."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LISTED = 10  # frames in text
 WIDTH = 100  # columns of text that is not for a terminal
 _NAMED = 5  # frames without predictions or truth in text
-_SORT_HELP = "Column to sort by, the worst first. Default: the first value of frames, usually pld."
+_SORT_HELP = "Column to sort by, the worst first. Default: the first column of values, usually pld."
 _LIKE_HELP = "List the frames whose truth is most similar to the truth of this frame, by PLD."
 _TOKENS_HELP = "Print the whole tokens only, one per line, for `evaluate --tokens`."
 
@@ -75,7 +75,7 @@ class FramesOptions(Printing):
     sort: Annotated[str | None, o.option("--sort COLUMN", o.WRITTEN, _SORT_HELP)] = None
     like: Annotated[str | None, o.option("--like TOKEN", o.COMPUTED, _LIKE_HELP)] = None
     worst: Annotated[
-        int | None, o.worst_option(f"frames. Default: {LISTED} in text, otherwise all", 1, show_default=False)
+        int | None, o.worst_option(f"a frame. Default: {LISTED} in text, otherwise all", 1, show_default=False)
     ] = None
     json: o.JsonOption = False
     csv: o.CsvOption = False

@@ -264,7 +264,7 @@ RESULTS_KEYS = ("name", "tags", "predictions", "truth")  # keys of a file of res
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class InputReader:
     """How files are read that do not say it themselves."""
 
     workers: int | None = None  # number of threads; None for one per processor

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mapgauge.cli import options as o
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
-from mapgauge.cli.inputs import Reading, check_files, check_unnamed, is_results, options_of
+from mapgauge.cli.inputs import InputReader, check_files, check_unnamed, is_results, options_of
 from mapgauge.cli.output import Table, distrust, exit_on, paint, printable, say, warn, warn_of
 from mapgauge.cli.summary import frames_in_words, table_of
 from mapgauge.errors import MapgaugeError
@@ -84,7 +84,7 @@ def _inspected(file: Path) -> "InspectedFrames | InspectedResults":
 
     if _is_stored(file):
         return InspectedResults(file, load_results(file))
-    frames = Reading().alone(file)
+    frames = InputReader().alone(file)
     # Parquet keeps the format that frames came from, which may be one of a plug-in that is not here.
     about = frames.format
     if frames.format in FORMATS:
@@ -142,7 +142,7 @@ class InspectedResults:
         yield Line(f"{paint(str(self.file), 'bold')} ({made})")
         for side, read in zip(("predictions", "truth"), self.results.inputs, strict=True):
             yield Line(f"  {side}: {read.name or 'from memory'}, {_size(read)}")
-        noted = {"date": self.results.date} | dict(self.results.metadata)
+        noted = {"date": self.results.date} | dict(self.results.metadata) | {"digest": self.results.digest}
         said = "; ".join(f"{key}: {value}" for key, value in noted.items() if value)
         if said:
             yield Line(f"  {printable(said)}", indent="    ")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from mapgauge.cli.app import evaluate_first
-from mapgauge.cli.inputs import RESULTS_KEYS, Reading, is_results, named_file, options_of
+from mapgauge.cli.inputs import RESULTS_KEYS, InputReader, is_results, named_file, options_of
 from mapgauge.cli.output import distrust, progress, warn, warn_of
-from mapgauge.cli.parsing import Texts, file_names, listed, path_or_url, place, refuse, settings_of
+from mapgauge.cli.parsing import PROTOCOL, Texts, file_names, listed, path_or_url, place, refuse, settings_of
 from mapgauge.cli.targets import SUFFIX, check_named
 from mapgauge.errors import InvalidInput, MapgaugeError, UnreadableFile
 from mapgauge.io.files.writing import save
@@ -42,7 +42,7 @@ class Methods:
         cls, command: str, files: Sequence[Path], *, protocol: Texts = None, workers: int | None = None
     ) -> "Methods":
         """Return the methods of a command. A protocol has no effect on results."""
-        protocols = listed(protocol) or ["paper-60x30"]
+        protocols = listed(protocol) or [PROTOCOL]
         if all_results(files):
             if protocol:
                 refuse("--protocol", "has no effect on results, which have been compared already")
@@ -102,7 +102,7 @@ class Methods:
         if cutoff:
             self._check_cutoff(settings)
         methods = []
-        for name, x, y in Reading(workers=self.workers).each(self.names, self.files[:-1], self.files[-1]):
+        for name, x, y in InputReader(workers=self.workers).each(self.names, self.files[:-1], self.files[-1]):
             sides = (x, y) if choose is None else choose(x, y)
             with progress(f"evaluating {name}") as advance:
                 methods.append(evaluate(*sides, settings, metrics=metrics, workers=self.workers, progress=advance))

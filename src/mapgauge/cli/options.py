@@ -12,7 +12,7 @@ import typer
 
 from mapgauge.cli.inputs import input_file
 from mapgauge.cli.output import set_quiet
-from mapgauge.cli.parsing import Texts, bounded, refuse, valid
+from mapgauge.cli.parsing import PROTOCOL, Texts, bounded, length_of_cutoff, refuse, valid
 from mapgauge.evaluation.engines import ENGINES
 from mapgauge.words import did_you_mean
 
@@ -63,12 +63,37 @@ def figure_option(what: str) -> Any:
 
 def classes_option(default: str) -> Any:
     """Return the option that chooses classes."""
-    return option("--classes NAME,...", COMPUTED, f"Classes to look at. Default: {default}.")
+    return option("--classes NAME,...", COMPUTED, f"Classes to look at. Default: {default.removesuffix('.')}.")
 
 
 def worst_option(what: str, least: int, **settings: Any) -> Any:
     """Return the option that says how many of the worst are listed."""
-    return option("--worst N", WRITTEN, f"How many of the worst to list. They are {what}.", least, **settings)
+    return option("--worst N", WRITTEN, f"Number of rows to list, the worst first. A row is {what}.", least, **settings)
+
+
+def protocol_option(more: str = "") -> Any:
+    """Return the option of a protocol, with what is particular to a command."""
+    return option(
+        "--protocol -p NAME,...",
+        COMPUTED,
+        f"Settings by name; see `mapgauge list protocols`.{more}  [default: {PROTOCOL}]",
+        autocompletion=_names("protocols", "PROTOCOLS"),
+    )
+
+
+def metrics_option(default: str) -> Any:
+    """Return the option of metrics."""
+    return option(
+        "--metrics NAME,...",
+        COMPUTED,
+        f"Metrics to compute; see `mapgauge list metrics`. Default: {default}.",
+        autocompletion=_names("metrics.table", "METRICS"),
+    )
+
+
+def scene_option(default: str) -> Any:
+    """Return the option of a scene."""
+    return option("--scene NAME", DRAWN, f"Scene to draw over time. Default: {default.removesuffix('.')}.")
 
 
 def files_argument(metavar: str, text: str) -> Any:
@@ -115,33 +140,18 @@ _METHODS = (
     "Files written by `mapgauge evaluate -o`, or folders of them; or predictions and, as the last, the truth, "
     "which are evaluated by the protocol."
 )
+METHODS = "FILE"  # the metavariable of results, or predictions and truth
+RESULTS = {"RESULT", "RESULTS"}  # those of results only
 PredictionsArgument = Annotated[list[Path], files_argument("PREDICTIONS", _PREDICTIONS)]
 TruthArgument = Annotated[Path, files_argument("TRUTH", "The file of the truth. It comes last.")]
 ResultsArgument = Annotated[list[Path], files_argument("RESULTS", f"{_RESULTS} A name can follow: FILE,name=MapTR.")]
-MethodsArgument = Annotated[list[Path], files_argument("FILE", _METHODS)]
+MethodsArgument = Annotated[list[Path], files_argument(METHODS, _METHODS)]
 
-ProtocolOption = Annotated[
-    Texts,
-    option(
-        "--protocol -p NAME,...",
-        COMPUTED,
-        "Settings by name; see `mapgauge list protocols`. With several, `evaluate` reads the files once and "
-        "prints one table.  [default: paper-60x30]",
-        autocompletion=_names("protocols", "PROTOCOLS"),
-    ),
-]
-MetricsOption = Annotated[
-    Texts,
-    option(
-        "--metrics NAME,...",
-        COMPUTED,
-        "Metrics to compute; see `mapgauge list metrics`. Default: all that the protocol has settings for, but "
-        "completeness and causes.",
-        autocompletion=_names("metrics.table", "METRICS"),
-    ),
-]
-_CUTOFF = "Cutoffs of PLD. Tables show the protocol's own; `track` and `consistency` take one."
+ProtocolOption = Annotated[Texts, protocol_option()]
+MetricsOption = Annotated[Texts, metrics_option("all metrics of the protocol except completeness and causes")]
+_CUTOFF = "Cutoffs of PLD. With several, tables show that of the protocol if it is among them, and else the first."
 CutoffOption = Annotated[Texts, option("--cutoff -c METRES,...", COMPUTED, _CUTOFF)]
+ONE_CUTOFF = option("--cutoff -c METRES", COMPUTED, "Cutoff of PLD.", callback=length_of_cutoff)
 SetOption = Annotated[
     Texts,
     option(
@@ -170,7 +180,7 @@ ToOption = Annotated[
 ]
 _UNKNOWN = "Ignore predicted frames that are not in the truth."
 IgnoreUnknownOption = Annotated[bool, option("--ignore-unknown", RARE, _UNKNOWN)]
-_POSES = "File with the poses, scenes and time stamps of the frames, such as the truth. Default: the other files."
+_POSES = "File with poses, scenes and time stamps of the frames, such as the truth. Default: those in the other files."
 PosesOption = Annotated[Path | None, option("--poses FILE", READ, _POSES, parser=input_file)]
 _REGION = "Region around the vehicle, in metres. The length is along the driving direction."
 RegionOption = Annotated[str, option("--region LENGTHxWIDTH", COMPUTED, _REGION)]
@@ -200,18 +210,13 @@ _CORRECTION = "Correct the verdicts for the number of all differences that the c
 CorrectionOption = Annotated[str, choice("--correction", RARE, _CORRECTION, "none", "holm")]
 _IMAGES = "Folder of nuScenes or Argoverse 2 with the camera images of the frames. It is read, never written."
 ImagesOption = Annotated[Path | None, option("--images ROOT", READ, _IMAGES)]
-_SCENE = "Scene to draw over time. Default: no scene; for `plot strip` that with the highest T-PLD, for `export` all."
-SceneOption = Annotated[str | None, option("--scene NAME", DRAWN, _SCENE)]
 TitleOption = Annotated[str | None, option("--title TEXT", RARE, "Title of the figure or the page.")]
 StyleOption = Annotated[str, choice("--style", RARE, "Size of the figure and of its text.", "paper", "slides")]
-_FRAMES = (
-    "Number of frames that the report can draw. Or a condition, as in `frames --where`: those that meet it. Default: "
-    "all, up to 40 MB."
-)
+_FRAMES = "Frames that the report draws: a number, or a condition as in `frames --where`. Default: all, up to 40 MB."
 FramesOption = Annotated[str | None, option("--frames N|QUERY", WRITTEN, _FRAMES)]
-_FAIL_ON = "Exit with code 1, after all work, if there are findings of this level or a more serious one."
+_FAIL_ON = "Exit with code 1 if there are findings of this level or a more serious one. All files are written first."
 FailOnOption = Annotated[str | None, choice("--fail-on", RARE, _FAIL_ON, "warning", "error")]
-_QUIET = "Print the document only: no progress, no notes, no names of written files. Warnings and errors stay."
+_QUIET = "Print no progress, no notes and no names of written files. Warnings and errors stay."
 QuietOption = Annotated[bool, option("--quiet -q", WRITTEN, _QUIET, callback=set_quiet)]
 JsonOption = Annotated[bool, option("--json", WRITTEN, "Print JSON instead of text.")]
 CsvOption = Annotated[bool, option("--csv", WRITTEN, "Print CSV instead of text.")]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mapgauge.answers.facts import largest, rings_in_words
 from mapgauge.cli.emit import Line, Piece
 from mapgauge.cli.output import Table, printable, width_of
+from mapgauge.cli.parsing import PROTOCOL
 from mapgauge.markup import columns_of, number
 from mapgauge.metrics.causes import label_of
 from mapgauge.metrics.table import METRICS, title_of, value_named
@@ -360,7 +361,8 @@ def worst_frame(overview: Overview) -> Iterator[Piece]:
         files = [str(saved)]
     else:
         files = [_given(overview.files[trusted[0]]), _given(overview.files[-1])]
-        files += [] if results.protocol.name == "paper-60x30" else ["-p", results.protocol.name]
+        if results.protocol.name != PROTOCOL:
+            files += ["-p", results.protocol.name]
     words = ["mapgauge", "show", *files, "--frame", token, "-o", "worst.svg"]
     if len(overview.names) > 1:
         of = f" of {overview.names[trusted[0]]}"

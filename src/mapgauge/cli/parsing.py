@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Form: TypeAlias = Literal["text", "json", "csv", "latex"]
 ALL = "all"  # the value of --classes for every class that occurs
+PROTOCOL = "paper-60x30"  # without --protocol
 Texts: TypeAlias = list[str] | None  # an option that can be repeated
 
 
@@ -51,28 +52,14 @@ def refuse(option: str, message: str) -> NoReturn:
     raise typer.BadParameter(message, param_hint=option)
 
 
-def without_effect(context: typer.Context, names: Sequence[str], when: str) -> None:
-    """Refuse parameters that were given but have no effect, and say why: ``"without --cause NAME"``.
-
-    A parameter with its default value asks for what happens anyway, and is accepted.
-    """
-    defaults = {param.name: param.get_default(context) for param in context.command.params}
-    given = []
-    for name in names:
-        source = context.get_parameter_source(name)
-        is_given = source is not None and source.name != "DEFAULT"
-        if is_given and context.params[name] != defaults[name]:
-            given.append(f"--{name.replace('_', '-')}")
-    if given:
-        refuse(", ".join(given), f"{'has' if len(given) == 1 else 'have'} no effect {when}")
-
-
 def form_of(*, json: bool = False, csv: bool = False, latex: bool = False) -> Form:
     """Return the form of output that the options ask for."""
     forms: list[Form] = [form for form, asked in (("json", json), ("csv", csv), ("latex", latex)) if asked]  # type: ignore[misc]
     if len(forms) > 1:
         refuse(f"--{forms[1]}", f"only one of --{' and --'.join(forms)} can be given")
-    return forms[0] if forms else "text"
+    if not forms:
+        return "text"
+    return forms[0]
 
 
 def valid(option: str, function: Callable[..., T], *arguments: Any, **keywords: Any) -> T:
@@ -161,19 +148,18 @@ def settings_of(protocol: str, *, cutoff: Texts = None, classes: Texts = None, c
     return changed
 
 
-def one_cutoff(cutoff: Texts, default: float) -> float:
-    """Return the cutoff of a command that has only one."""
+def length_of_cutoff(cutoff: float | None) -> float | None:
+    """Return the cutoff of a command that has only one, or None."""
     from mapgauge.arguments import check_cutoff
 
-    given = numbers("--cutoff", cutoff) or [default]
-    if len(given) > 1:
-        refuse("--cutoff", f"this command takes one cutoff, got {len(given)}")
-    return valid("--cutoff", check_cutoff, "cutoff", given[0])
+    if cutoff is None:
+        return None
+    return valid("--cutoff", check_cutoff, "cutoff", cutoff)
 
 
 def one_protocol(protocol: Texts) -> str:
     """Return the name of the protocol of a command that has only one."""
-    given = listed(protocol) or ["paper-60x30"]
+    given = listed(protocol) or [PROTOCOL]
     if len(given) > 1:
         refuse("--protocol", f"this command takes one protocol, got {', '.join(given)}")
     return given[0]

@@ -1,32 +1,19 @@
-"""``mapgauge plot`` draws results as a figure, ``mapgauge report`` writes a page, ``mapgauge show`` draws frames."""
+"""``mapgauge plot``: draws results as a figure."""
 
-import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
 from mapgauge.cli import options as o
-from mapgauge.cli.command import command, without_effect
-from mapgauge.cli.frames import frames_of, pointing
-from mapgauge.cli.methods import Choose, Methods, with_data, with_data_if_there
-from mapgauge.cli.output import inform, printable, progress, save_figure, say
-from mapgauge.cli.parsing import Texts, bounded, listed, refuse
-from mapgauge.cli.slices import tags_of
-from mapgauge.cli.targets import check_figure, check_page, check_targets
-from mapgauge.errors import InvalidInput
+from mapgauge.cli.command import command
+from mapgauge.cli.methods import Methods, with_data
+from mapgauge.cli.output import save_figure
+from mapgauge.cli.parsing import Texts, listed, refuse
+from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.manifest import Figure, Manifest, mapping
 from mapgauge.words import did_you_mean
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawn
-
-    from mapgauge.frames.map_frames import MapFrames
-    from mapgauge.results.query import Query
-    from mapgauge.results.results import Results
-    from mapgauge.results.tags import Tags
 
 
 def figures() -> dict[str, tuple[str, Manifest, Figure]]:
@@ -41,9 +28,17 @@ def _figure(name: str) -> str:
     return name
 
 
-_METRIC_HELP = "Metric that decides what a hit is (pr; calibration, also pld). Default: the first AP of the results."
-_THRESHOLD_HELP = "Threshold of a hit (pr, calibration). Default: a panel for each."
-_VALUE_HELP = "Value of a frame (histogram), such as pld, missed or truth. Default: pld."
+def _for(option: str) -> str:
+    """Return the end of the help of an option: which figures take it."""
+    able = [name for name, (_, _, row) in figures().items() if option in row.options]
+    if not able:
+        return ""
+    return f" For {' and '.join(able)}."
+
+
+_METRIC_HELP = f"Metric of hits, such as ap_chamfer. Default: the first AP of the results.{_for('metric')}"
+_THRESHOLD_HELP = f"Threshold of hits. Default: a panel for each.{_for('threshold')}"
+_VALUE_HELP = f"Value of frames, such as pld, missed or truth. Default: pld.{_for('value')}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +60,8 @@ class PlotOptions:
     metric: Annotated[str | None, o.option("--metric NAME", o.DRAWN, _METRIC_HELP)] = None
     threshold: Annotated[float | None, o.option("--threshold VALUE", o.DRAWN, _THRESHOLD_HELP)] = None
     value: Annotated[str | None, o.option("--value KEY", o.DRAWN, _VALUE_HELP)] = None
-    scene: o.SceneOption = None
-    classes: Annotated[Texts, o.classes_option("all; only `strip` chooses")] = None
+    scene: Annotated[str | None, o.scene_option(f"the worst.{_for('scene')}")] = None
+    classes: Annotated[Texts, o.classes_option(f"all.{_for('classes')}")] = None
     title: o.TitleOption = None
     style: o.StyleOption = "paper"
     protocol: o.ProtocolOption = None
@@ -108,323 +103,3 @@ def plot(options: PlotOptions) -> None:
     draw = getattr(functions, function)
     drawn = draw(methods, names=sides.names, title=options.title, style=options.style, **options.chosen)
     save_figure(drawn, options.output)
-
-
-_CAUSES_HELP = (
-    "Whether to show the causes of PLD, and completeness. They need the geometry. Default: the causes, if "
-    "there are at most 1,200,000 instances."
-)
-_CARD_HELP = (
-    "Write the first screen as one picture too (.png, .svg or .pdf): 1200 x 630 pixels, for a pull request or a chat. "
-    "It needs the extra plot, and no browser."
-)
-_PATHS_HELP = "Name the inputs by their whole paths. By default, the page has the names of the files only."
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportOptions:
-    """The options of ``mapgauge report``."""
-
-    files: o.MethodsArgument
-    output: Annotated[Path, o.output_option("FILE", "A page (.html).")]
-    frames: o.FramesOption = None
-    title: o.TitleOption = None
-    causes: Annotated[bool | None, o.option("--causes/--no-causes", o.RARE, _CAUSES_HELP, show_default=False)] = None
-    by: o.ByOption = None
-    with_paths: Annotated[bool, o.option("--with-paths", o.RARE, _PATHS_HELP)] = False
-    card: Annotated[Path | None, o.option("--card FILE", o.RARE, _CARD_HELP)] = None
-    protocol: o.ProtocolOption = None
-    quiet: o.QuietOption = False
-
-
-@command
-def report(options: ReportOptions) -> None:
-    """Write results as an HTML page.
-
-    The page draws frames if the results have the geometry (`evaluate --with-geometry`) or if the evaluated files still
-    exist. Files that were moved are given with the results: RESULTS,predictions=FILE,truth=FILE.
-    """
-    output, card = options.output, options.card
-    if card is None:
-        targets = [output]
-    else:
-        targets = [output, card]
-    drawn = frames_of(options.frames)
-    check_targets(targets, options.files)
-    check_page("--output", output)
-    check_figure(card)
-    sides = Methods.of("report", options.files, protocol=options.protocol)
-    check_targets(targets, sides.files)
-
-    from mapgauge.report import write_report
-
-    tags = tags_of(sides.files, options.by)
-    methods = sides.load(data=False)
-    if sides.from_results:
-        methods = [with_data_if_there(method, path) for method, path in zip(methods, sides.files, strict=True)]
-    with pointing("--frames"), progress("writing the report") as advance:
-        write_report(
-            methods,
-            output,
-            names=sides.names,
-            frames=drawn,
-            title=options.title,
-            causes=options.causes,
-            by=options.by,
-            tags=tags,
-            with_paths=options.with_paths,
-            card=card,
-            progress=advance,
-        )
-    inform(f"report in {output}")
-    if card is not None:
-        inform(f"card in {card}")
-
-
-RANKS = ("worst", "best", "median")
-_OTHERWISE = f"one of {', '.join(RANKS)}"  # what else than a token --frame takes
-PANELS = 12  # frames of a scene
-SHEET, MOST, ACROSS = 6, 60, 3  # frames of a sheet that meet a condition, frames of any sheet, and those side by side
-_FRAME_HELP = (
-    "Frame to draw; the beginning of a token is enough. Ranks are worst, best and median, by the first value of frames "
-    "in the first file, usually PLD. worst:6 draws a sheet. A condition, as in `frames --where`, draws the "
-    f'{SHEET} worst frames that meet it, and "worst:12 where pld < 0.9" as many as it says.'
-)
-_RANKED = re.compile(
-    r"\s*(?P<rank>worst|best|median)\s*(?::\s*(?P<count>\d{1,9}))?(?:\s+where\s+(?P<query>.+))?\s*", re.I
-)
-_CONDITION = re.compile(r"[<>=]|\b(?:not|in|and|or)\s", re.I)  # of other texts than tokens
-_PANELS_HELP = f"Largest number of frames of the scene. They are evenly spread over it. Default: {PANELS}."
-_CONFIDENCE_HELP = "Leave out predictions with a lower confidence. Matches and values do not change."
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShowOptions:
-    """The options of ``mapgauge show``."""
-
-    files: o.MethodsArgument
-    output: Annotated[Path, o.output_option("FILE", "A figure (.png, .svg or .pdf).")]
-    frame: Annotated[str, o.option("--frame TOKEN|RANK|QUERY", o.DRAWN, _FRAME_HELP)] = "worst"
-    scene: o.SceneOption = None
-    panels: Annotated[int | None, o.option("--panels N", o.DRAWN, _PANELS_HELP, least=1)] = None
-    side_by_side: Annotated[bool, o.option("--side-by-side", o.DRAWN, "Draw the truth in a panel of its own.")] = False
-    confidence: Annotated[
-        float,
-        o.option(
-            "--confidence SHARE",
-            o.DRAWN,
-            _CONFIDENCE_HELP,
-            callback=bounded("--confidence", "from 0 to 1", lambda share: 0 <= share <= 1),
-        ),
-    ] = 0.0
-    title: o.TitleOption = None
-    style: o.StyleOption = "paper"
-    protocol: o.ProtocolOption = None
-    quiet: o.QuietOption = False
-
-
-@command
-def show(options: ShowOptions) -> None:
-    """Draw one frame with its matches, or frames of a scene.
-
-    From results, the geometry in the file or the evaluated files are drawn, with the protocol of the results.
-    """
-    sides = Methods.of("show", options.files, protocol=options.protocol)
-    if options.scene is None:
-        without_effect(options, ["panels"], "without --scene NAME")
-    else:
-        without_effect(options, ["frame", "side_by_side"], "with --scene, which draws several frames in small panels")
-    check_targets([options.output], sides.files)
-    check_figure(options.output)
-    if options.scene is None:
-        wanted = _wanted(options.frame)
-    else:
-        wanted = None
-    methods = sides.load(cutoff=True, choose=_choose(options.frame, options.scene, wanted))
-    shared: dict[str, Any] = {
-        "names": sides.names,
-        "confidence": options.confidence,
-        "style": options.style,
-        "region": methods[0].protocol.region,
-    }
-    if options.scene is not None:
-        if options.panels is None:
-            count = PANELS
-        else:
-            count = options.panels
-        save_figure(_draw_scene(methods, options.scene, count, options.title, shared), options.output)
-        return
-    tokens = _chosen(methods, options.frame, wanted, tags_of(sides.files))
-    if options.side_by_side and len(tokens) > 1:
-        refuse("--side-by-side", "has no effect on several frames, which --frame chooses")
-    shared["side_by_side"] = options.side_by_side
-    shared["title"] = options.title
-    if options.title is None:
-        if len(tokens) > 1:
-            shared["title"] = options.frame
-        else:
-            shared["title"] = tokens[0]
-    save_figure(_draw_frames(methods, tokens, shared), options.output)
-
-
-def _draw_frames(methods: Sequence["Results"], tokens: Sequence[str], shared: dict[str, Any]) -> "Drawn":
-    """Return a figure of one frame, or a sheet of several with a row per frame if there are several methods."""
-    from mapgauge import plot
-    from mapgauge.metrics.table import title_of
-
-    values = [corner for token in tokens for corner in corners_of(methods, token)]
-    for k, token in enumerate(tokens):
-        of_frame = values[k * len(methods) : (k + 1) * len(methods)]
-        more = [_ranked(method, token, of) for method, of in zip(methods, of_frame, strict=True)]
-        _tell(token, shared["names"], methods, of_frame, more)
-    titled = [{title_of(key, protocol=methods[0].protocol): value for key, value in of.items()} for of in values]
-    if len(tokens) > 1:
-        several = len(methods) > 1
-        called = [f"{name}, {token}" if several else token for token in tokens for name in shared["names"]]
-        shared = shared | {"names": called, "columns": len(methods) if several else min(ACROSS, len(tokens))}
-    return plot.frame([method.assignment(token) for token in tokens for method in methods], values=titled, **shared)
-
-
-def _draw_scene(
-    methods: Sequence["Results"], scene: str, count: int, title: str | None, shared: dict[str, Any]
-) -> "Drawn":
-    """Return a figure of frames of a scene."""
-    from mapgauge import plot
-    from mapgauge.results.scene_order import scene_frames
-
-    means = [method.of_frames(scene_frames(method, scene)).mean for method in methods]
-    values = [
-        {key: value for key in method.metrics if (value := mean.get(key)) is not None}
-        for method, mean in zip(methods, means, strict=True)
-    ]
-    _tell(scene, shared["names"], methods, values)
-    return plot.scene(methods, scene, count=count, title=scene if title is None else title, **shared)
-
-
-def _tell(
-    drawn: str,
-    names: Sequence[str],
-    methods: Sequence["Results"],
-    values: Sequence[Mapping[str, float]],
-    more: Sequence[str] = (),
-) -> None:
-    """Print the values of what is drawn, a line for each method, and what else there is to say of each."""
-    from mapgauge.metrics.table import setting_of
-
-    for k, (called, of_method, method) in enumerate(zip(names, values, methods, strict=True)):
-        texts = [f"{key}{setting_of(key, method.protocol)} {value:.3f}" for key, value in of_method.items()]
-        text = ", ".join(texts) or "no predictions and no truth"
-        say(f"{printable(drawn)}, {called}: {text}{more[k] if more else ''}", indent="  ")
-
-
-class _Wanted(NamedTuple):
-    """A number of frames by rank, among all frames or the frames that meet a condition."""
-
-    rank: str
-    number: int
-    query: "Query | None"
-
-
-def _wanted(frame: str) -> _Wanted | None:
-    """Return what a rank or a condition means; None for a token."""
-    from mapgauge.results.query import parse
-
-    match = _RANKED.fullmatch(frame)
-    if match:
-        text = match["query"]
-    elif _CONDITION.search(frame):
-        text = frame
-    else:
-        text = None
-    if match is None and text is None:
-        return None
-    with pointing("--frame"):
-        if text is None:
-            query = None
-        else:
-            query = parse(text)
-    if match:
-        rank = match["rank"].lower()
-    else:
-        rank = "worst"
-    if match and match["count"]:
-        count = int(match["count"])
-    elif match and query is None:
-        count = 1
-    else:
-        count = SHEET
-    if not 0 < count <= MOST:
-        refuse("--frame", f"the number of frames must be from 1 to {MOST}, got {count}")
-    return _Wanted(rank, count, query)
-
-
-def _choose(frame: str, scene: str | None, wanted: _Wanted | None) -> Choose | None:
-    """Return the choice of the frame or the scene to draw; None if a rank or a condition needs all frames."""
-    from mapgauge.frames.tokens import token_meant
-    from mapgauge.results.scene_order import scene_frames
-
-    def choose(x: "MapFrames", y: "MapFrames") -> tuple["MapFrames", "MapFrames"]:
-        if scene is None:
-            y = y.at([y.index[token_meant(y.name, frame, y.tokens, otherwise=_OTHERWISE)]])
-        else:
-            y = y.at(scene_frames(y, scene))
-        return x.at([x.index[token] for token in y.tokens if token in x]), y
-
-    if scene is None and wanted is not None:
-        return None
-    return choose
-
-
-def corners_of(methods: Sequence["Results"], token: str) -> list[dict[str, float]]:
-    """Return the main values of one frame for each method: means over classes, as the table of this frame alone has."""
-    corners = []
-    for method in methods:
-        mean = method.of_frames([method.tokens.index(token)]).mean
-        corners.append({key: value for key in method.metrics if (value := mean[key]) is not None})
-    return corners
-
-
-def _ranked(method: "Results", token: str, values: Mapping[str, float]) -> str:
-    """Return the PLD of all classes of a frame together, by which frames are ranked; "" if it is the mean over classes.
-
-    A frame without lines has neither.
-    """
-    from mapgauge.metrics.pld import PLD
-
-    key = PLD.main.key
-    if key not in values:
-        return ""
-    together = method.of_frames([method.tokens.index(token)]).frames(sort="token")[0][key]
-    if f"{together:.3f}" == f"{values[key]:.3f}":
-        return ""
-    return f"; {key} of all classes together {together:.3f}"
-
-
-def _chosen(methods: Sequence["Results"], frame: str, wanted: _Wanted | None, tags: "Tags | None" = None) -> list[str]:
-    """Return the tokens of the frames to draw. All methods must have them."""
-    from mapgauge.frames.tokens import no_such_frame, token_meant
-    from mapgauge.results.frame_query import FrameTable
-
-    if wanted is None or frame in methods[0].tokens:
-        where = str(methods[0].origin or "the results")
-        tokens = [token_meant(where, frame, methods[0].tokens, otherwise=_OTHERWISE)]
-    else:
-        table = FrameTable(methods[0], tags)
-        with pointing("--frame"):
-            if wanted.query is None:
-                kept = None
-            else:
-                kept = table.where(wanted.query)
-        ranked, *others = table.apart(table.ranked(None, kept))
-        frames = ranked or [*others[0], *others[1]]  # frames without predictions or truth only if there are no others
-        if not frames:
-            raise InvalidInput(f"no frame of {len(methods[0].tokens)} meets the condition of --frame")
-        middle = max(0, min(len(frames) // 2 - (wanted.number - 1) // 2, len(frames) - wanted.number))
-        ordered = {"worst": frames, "best": frames[::-1], "median": frames[middle:]}[wanted.rank]
-        tokens = [methods[0].tokens[number] for number in ordered[: wanted.number]]
-    for method in methods:
-        for token in tokens:
-            if token not in method.tokens:
-                where = str(method.origin or "the results")
-                raise no_such_frame(where, token, method.tokens, otherwise=_OTHERWISE)
-    return tokens

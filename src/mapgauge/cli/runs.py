@@ -12,6 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
+from mapgauge.answers.answer import Answer
 from mapgauge.evaluation.evaluate import evaluate, evaluate_frames
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
@@ -222,14 +223,38 @@ def _streamed(plan: RunPlan, runs: Sequence[Run], sides: Streamed, watch: RunWat
 
 
 def write_reports(
-    plan: RunPlan, results: Sequence[Results], pages: Sequence[Path | None], watch: RunWatch, **settings: Any
+    plan: RunPlan,
+    results: Sequence[Results],
+    pages: Sequence[Path | None],
+    watch: RunWatch,
+    *,
+    answers: Sequence[Answer] = (),
+    **settings: Any,
 ) -> None:
-    """Write a report of all methods for each protocol that has a page. ``settings`` are for ``write_report``."""
+    """Write a report of all methods for each protocol that has a page.
+
+    Args:
+        plan: The runs.
+        results: Their results.
+        pages: The file of each protocol, or None.
+        watch: Called for each file.
+        answers: What is said of each protocol. Without them, the reports compute it.
+        **settings: Further arguments of ``write_report``.
+    """
     for k, page in enumerate(pages):
-        if page is not None:
-            with watch.attempt():
-                with watch.progress("writing the report") as advance:
-                    write_report(
-                        results[k :: len(plan.protocols)], page, names=plan.names, progress=advance, **settings
-                    )
-                watch.wrote("report", page)
+        if page is None:
+            continue
+        answer = None
+        if answers:
+            answer = answers[k]
+        with watch.attempt():
+            with watch.progress("writing the report") as advance:
+                write_report(
+                    results[k :: len(plan.protocols)],
+                    page,
+                    names=plan.names,
+                    answer=answer,
+                    progress=advance,
+                    **settings,
+                )
+            watch.wrote("report", page)

@@ -1,11 +1,12 @@
 """Subsets of frames in commands: the option ``--by``, tables of tags, and lists of tokens with names."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from mapgauge.cli.emit import Line, Piece
 from mapgauge.cli.inputs import named_file, options_of
-from mapgauge.cli.output import Table, printable, say, show_table
+from mapgauge.cli.output import Table, printable
 from mapgauge.cli.parsing import file_names, refuse
 from mapgauge.words import did_you_mean
 
@@ -77,13 +78,17 @@ def each_slice(
     }
 
 
-def show_slices(names: Sequence[str], sliced: "Sequence[Slices]") -> None:
-    """Print the means over classes of the slices of each method, and their differences."""
+def slice_pieces(names: Sequence[str], sliced: "Sequence[Slices]") -> Iterator[Piece]:
+    """Yield the means over classes of the slices of each method, and their differences."""
     for name, of_method in zip(names, sliced, strict=False):
-        title = f"{name + ': ' if len(names) > 1 else ''}means over classes by {of_method.by}"
-        for k, (header, rows) in enumerate(of_method.tables()):
-            show_table(Table("" if k else title, header, rows, 1 + k))
+        title = f"means over classes by {of_method.by}"
+        if len(names) > 1:
+            title = f"{name}: {title}"
+        (header, rows), *differences = of_method.tables()
+        yield Table(title, header, rows, 1)
+        for header, rows in differences:
+            yield Table("", header, rows, 2)
         for note in of_method.notes:
-            say(printable(note), indent="  ")
+            yield Line(printable(note), indent="  ")
     if sliced and sliced[0].tests:
-        say(sliced[0].tests)
+        yield Line(sliced[0].tests)

@@ -1,12 +1,12 @@
-"""Prints results as text, JSON, CSV or LaTeX: a table per metric, or a table of several protocols."""
+"""Results as tables, sentences, JSON, CSV and LaTeX: a table per metric, or a table of several protocols."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mapgauge.cli import latex
+from mapgauge.cli.emit import Line
 from mapgauge.cli.latex import LatexColumn
-from mapgauge.cli.output import Table, is_quiet, say, show_table, write_csv, write_json
-from mapgauge.cli.parsing import Form
+from mapgauge.cli.output import Table
 from mapgauge.markup import number
 from mapgauge.words import counted
 
@@ -67,21 +67,6 @@ def latex_of(results: Sequence["Results"], names: Sequence[str], *, by_class: bo
     return latex.methods_table(names, values, columns, settings, protocol=protocol)
 
 
-def show_results(form: Form, results: Sequence["Results"], names: Sequence[str]) -> None:
-    """Print the summary of one or several methods as text, JSON or CSV."""
-    if form == "json":
-        documents = documents_of(results, names)
-        write_json(documents[0] if len(documents) == 1 else documents)
-    elif form == "csv":
-        write_csv(csv_rows_of(results, names))
-    else:
-        for k, table in enumerate(tables_of(results, names)):
-            show_table(table, gap=k > 0 or not is_quiet())
-        say()
-        for name, method in zip(names, results, strict=True):
-            say((f"{name}: " if len(names) > 1 else "") + frames_in_words(method), indent="  ")
-
-
 def tables_of(results: Sequence["Results"], names: Sequence[str]) -> list[Table]:
     """Return the full tables: one for each metric, with all its values."""
     return [table_of(metric, results, names) for metric in results[0].metrics]
@@ -96,21 +81,25 @@ def table_of(metric: str, results: Sequence["Results"], names: Sequence[str]) ->
     """Return a table with a row per method and class, and one for the mean."""
     from mapgauge.metrics.table import METRICS, column_title
 
-    keys, protocol = results[0].table_keys(metric), results[0].protocol
-    several = len(results) > 1
-    rows = [
-        [
-            *[name] * several,
-            class_name,
-            *("" if (count := values.get(key)) is None else f"{count:.0f}" for key in ("predictions", "truth")),
-            *(number(values[key]) for key in keys),
-        ]
-        for name, method in zip(names, results, strict=True)
-        for class_name, values in method.rows_of(metric)
-    ]
+    protocol = results[0].protocol
+    keys = results[0].table_keys(metric)
+    rows = []
+    for name, method in zip(names, results, strict=True):
+        for class_name, values in method.rows_of(metric):
+            counts = [_count(values.get(key)) for key in ("predictions", "truth")]
+            rows.append([name, class_name, *counts, *(number(values[key]) for key in keys)])
     titles = [column_title(key, protocol) for key in keys]
-    header = [*["name"] * several, "class", "predictions", "truth", *titles]
-    return Table(_title(METRICS[metric], protocol), header, rows, 1 + several)
+    header = ["name", "class", "predictions", "truth", *titles]
+    title = _title(METRICS[metric], protocol)
+    if len(results) > 1:
+        return Table(title, header, rows, 2)
+    return Table(title, header[1:], [row[1:] for row in rows], 1)
+
+
+def _count(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.0f}"
 
 
 def _title(metric: "Metric", protocol: "Protocol") -> str:
@@ -129,6 +118,25 @@ def frames_in_words(results: "Results") -> str:
         f"{frames['missing']} missing from the predictions (counted as empty), "
         f"{frames['without_truth']} without truth, {counted(frames['ignored'], 'predicted frame')} ignored"
     )
+
+
+def digest_in_words(digest: str) -> str:
+    """Return the digest of the truth, and that authors should print it."""
+    from mapgauge.results.metadata import DIGEST_ADVICE
+
+    if not digest:
+        return "The digest of the truth is not known, because a part of it was skipped"
+    return f"Digest of the truth: {digest}. {DIGEST_ADVICE}"
+
+
+def frame_lines(results: Sequence["Results"], names: Sequence[str]) -> Iterator[Line]:
+    """Yield how many frames of each method were evaluated, missing, without truth and ignored."""
+    for k, (name, method) in enumerate(zip(names, results, strict=True)):
+        if len(names) > 1:
+            of = f"{name}: "
+        else:
+            of = ""
+        yield Line(of + frames_in_words(method), indent="  ", gap=k == 0)
 
 
 def latex_columns(results: "Results", by_class: bool) -> list[LatexColumn]:

@@ -10,7 +10,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli import output, parsing
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Piece, Printing, emit
-from mapgauge.cli.inputs import Reading
+from mapgauge.cli.inputs import InputReader
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.markup import number
 
@@ -84,7 +84,7 @@ def _sweeps(
 
     samplings = max(sum(len(varied.get(f"{name}s") or ()) for name in ("spacing", "count")), 1)
     regions = len(varied.get("regions") or [None])
-    reading = Reading(workers=options.workers)
+    reading = InputReader(workers=options.workers)
     sweeps = []
     read = reading.each(names, options.predictions, options.truth, options.classes)
     for k, (called, x, y) in enumerate(read, 1):

@@ -31,9 +31,9 @@ class WhyOptions(Printing):
         o.option("--fixes", o.COMPUTED, "Also say what fixing one cause alone would bring. It evaluates ten times."),
     ] = False
     cause: Annotated[
-        str | None, o.option("--cause NAME", o.WRITTEN, "Also list the frames with most of this cause.")
+        str | None, o.option("--cause NAME", o.WRITTEN, "Also list the frames in which this cause costs most.")
     ] = None
-    worst: Annotated[int, o.worst_option("the frames of --cause", 1)] = 10
+    worst: Annotated[int, o.worst_option("a frame of --cause", 1)] = 10
     by: o.ByOption = None
     correction: o.CorrectionOption = "none"
     protocol: o.ProtocolOption = None

@@ -148,6 +148,7 @@ def compare(
     seed: int = 0,
     correction: Correction = "none",
     pairs: Pairs = "all",
+    keys: Sequence[str] | None = None,
 ) -> Comparison:
     """Compare results, with a confidence interval for each value and for each difference.
 
@@ -161,6 +162,7 @@ def compare(
             keys and pairs of methods. ``"none"`` tests each difference alone. To correct other differences together
             with these, such as those of ``compare_causes``, pass both to ``correct_together``.
         pairs: ``"all"`` compares each two methods, ``"first"`` the others with the first.
+        keys: The values to compare, such as ``["pld"]``. If None, all. Fewer take less time with hundreds of methods.
 
     Returns:
         Estimates and differences. Scenes are drawn if one of the results has scenes, or if all tokens are from
@@ -187,6 +189,8 @@ def compare(
         raise InvalidInput(f"pairs must be 'all' or 'first', got {pairs!r}")
     drawn = draw(methods, samples, seed)
     sampled = [Sampled.of(method, drawn.unit_of_frame, drawn.weights) for method in methods]
+    if keys is not None:
+        sampled = [of_method.only(keys) for of_method in sampled]
     estimates = tuple(of_method.estimates(level) for of_method in sampled)
     differences: Differences = {
         (called[i], called[j]): sampled[j].minus(sampled[i], level)
@@ -233,6 +237,15 @@ class Sampled(NamedTuple):
             occurs=occurs,
             lacking=lacking_units(results, unit_of_frame, weights.shape[1]),
         )
+
+    def only(self, keys: Sequence[str]) -> "Sampled":
+        """Return the samples of some values, of all classes."""
+        unknown = [key for key in keys if not any(key in by_key for by_key in self.samples.values())]
+        if unknown:
+            available = ", ".join(plain_keys(self.samples["mean"]))
+            raise InvalidInput(f"no value {', '.join(unknown)}. Available: {available}")
+        samples = {name: {key: by_key[key] for key in keys if key in by_key} for name, by_key in self.samples.items()}
+        return self._replace(samples=samples)
 
     def estimates(self, level: float) -> dict[str, dict[str, Estimate]]:
         """Return all values with intervals."""

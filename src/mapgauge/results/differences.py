@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _HASH = 12  # digits of a content hash that are shown
 _FEW = 3  # tokens that are named
+_NAMED = 4  # differences that an error names
 _NOT_COMPARED = ("about", "headline")  # fields of protocols; metrics are compared by themselves
 _Row: TypeAlias = tuple[str, str, Any, Any]  # kind, name and both values
 
@@ -100,8 +101,18 @@ def in_words(apart: Iterable[Mismatch]) -> str:
 
 
 def not_comparable(first: "Results", second: "Results") -> str:
-    """Return in words why values of two results differ for other reasons than their predictions."""
-    return in_words(row for row in differences(first, second) if row.kind != "predictions" and row.name != "protocol")
+    """Return in words why values of two results differ for other reasons than their predictions: the first of them."""
+    rows = []
+    for row in differences(first, second):
+        if row.kind == "predictions" or row.name == "protocol":
+            continue
+        if row.kind == "frames":  # numbers without tokens, which can be long
+            row = row._replace(first=row.first.partition(" ")[0], second=row.second.partition(" ")[0])
+        rows.append(row)
+    text = in_words(rows[:_NAMED])
+    if len(rows) > _NAMED:
+        return f"{text}; and {len(rows) - _NAMED} more"
+    return text
 
 
 def _of_inputs(side: str, first: "Input", second: "Input") -> Iterator[_Row]:

@@ -11,6 +11,8 @@ from typing import Any
 from mapgauge.errors import InvalidInput, Remedy
 
 DATE = "date"  # the key that gives another date than that of the evaluation
+# What authors should do with the digest of the truth.
+DIGEST_ADVICE = "Print it with your values: who has the same truth can then check them with mapgauge verify"
 _MOST_KEYS = 50
 _LONGEST = 500  # characters of a value
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,49}")
@@ -52,7 +54,10 @@ def _check_key(key: object) -> None:
 def _text_of(key: object, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise InvalidInput(f"the metadata {key} must be text or a number, got {type(value).__name__}")
-    text = str(value)
+    try:
+        text = str(value)
+    except ValueError:  # a whole number of thousands of digits
+        text = hex(int(value))
     if len(text) > _LONGEST or not text.isprintable():
         raise InvalidInput(
             f"the metadata {key} must be one line of at most {_LONGEST} printable characters, got {text!r:.80}"

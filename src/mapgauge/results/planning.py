@@ -51,6 +51,11 @@ def check_power(power: float) -> None:
         raise InvalidInput(f"power must be between 0.5 and 1, got {power!r}")
 
 
+def _check_level(level: float) -> None:
+    if not isinstance(level, float | int) or not 0 < level < 1:
+        raise InvalidInput(f"level must be between 0 and 1, got {level!r}")
+
+
 def smallest_difference(difference: Difference, *, power: float = POWER, level: float = LEVEL) -> float:
     """Return the smallest true difference that as many scenes decide with a probability.
 
@@ -68,6 +73,7 @@ def smallest_difference(difference: Difference, *, power: float = POWER, level: 
     0.029
     """
     check_power(power)
+    _check_level(level)
     if not _is_known(difference):
         return math.nan
     freedom = min(difference.freedom, _MANY)
@@ -104,6 +110,7 @@ def scenes_needed(
     4861
     """
     check_power(power)
+    _check_level(level)
     check_whole("scenes", scenes, 1)
     if not isinstance(smallest, float | int) or not 0 < smallest < math.inf:
         raise InvalidInput(f"the difference to show must be a positive number, got {smallest!r}")
@@ -144,7 +151,7 @@ def scenes_needed(
 
 def _is_known(difference: Difference) -> bool:
     """Whether it is known how much a difference varies between scenes."""
-    if math.isnan(difference.error) or difference.decided is None:
+    if math.isnan(difference.error) or difference.freedom < 1 or difference.decided is None:
         return False
     return difference.error > _ROUNDING
 

@@ -48,9 +48,16 @@ def ranks(comparison: Comparison, key: str | None = None, class_name: str = "mea
     1 C ('B',)
     3 A ()
     """
+    if comparison.correction != "none":
+        raise InvalidInput(
+            "the verdicts of this comparison are corrected already, and ranks have a correction of their own",
+            remedy='Compare with correction="none"',
+        )
+    _check_has(comparison, class_name)
     if key is None:
         key = plain_keys(comparison.estimates[0][class_name])[0]
     lower_is_better = _direction(key)
+    _check_has(comparison, class_name, key)
     pairs = [(first, second) for k, first in enumerate(comparison.names) for second in comparison.names[k + 1 :]]
     missing = [pair for pair in pairs if pair not in comparison.differences]
     if missing:
@@ -115,6 +122,16 @@ def directed_keys(comparison: Comparison, class_name: str) -> list[tuple[str, bo
         if arrow:
             found.append((key, arrow == "↓"))
     return found
+
+
+def _check_has(comparison: Comparison, class_name: str, key: str = "") -> None:
+    """Refuse a class, or a value of a class, that some method does not have."""
+    for name, by_class in zip(comparison.names, comparison.estimates, strict=True):
+        if class_name not in by_class:
+            raise InvalidInput(f"{name} has no values of {class_name!r}. Available: {', '.join(by_class)}")
+        if key and key not in by_class[class_name]:
+            available = ", ".join(plain_keys(by_class[class_name]))
+            raise InvalidInput(f"{name} has no value {key!r} of {class_name!r}. Available: {available}")
 
 
 def _direction(key: str) -> bool:

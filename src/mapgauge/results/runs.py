@@ -60,20 +60,17 @@ class Spread(NamedTuple):
         scenes = f"{self.with_scenes:.4f}"
         run = f"{self.with_run:.4f}"
         text = f"{self.of_seeds:.0%} of the variance of the difference is due to seeds. "
+        today = f"the standard error of {self.error:.4f} would be"
         if scenes == run:
-            return f"{text}Twice as many scenes help as much as one more run of each method: {self._from} {run}"
+            return f"{text}Twice as many scenes help as much as one more run of each method: {today} {run}"
         if self.with_scenes < self.with_run:
             more = "more"
         else:
             more = "less"
         return (
-            f"{text}Twice as many scenes help {more} than one more run of each method: {self._from} {scenes} with the "
-            f"scenes, {run} with the runs"
+            f"{text}Twice as many scenes help {more} than one more run of each method: {today} {scenes} with the "
+            f"scenes and {run} with the runs"
         )
-
-    @property
-    def _from(self) -> str:
-        return f"the standard error would fall from {self.error:.4f} to"
 
 
 @dataclass(frozen=True, eq=False)

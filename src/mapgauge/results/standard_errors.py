@@ -10,7 +10,7 @@ from mapgauge.results.intervals import FEWEST
 from mapgauge.typing import Floats
 
 # Degrees of freedom of a class in fewer units than FEWEST, because it borrows from other classes. Chosen by simulation:
-# see docs/explanation/intervals.md.
+# see docs/explanation/interval-study.md.
 _RARE = 3
 
 
@@ -48,7 +48,7 @@ def error_of_mean(classes: Sequence[Draws], most: int) -> tuple[float, int]:
     freedom of its own units. The degrees of freedom of the sum follow from F. E. Satterthwaite's equation ("An
     approximate distribution of estimates of variance components", Biometrics Bulletin 2, 1946). The equation is for
     independent variances. Here the shares have covariances of classes in them, so it is an approximation, which the
-    simulation in docs/explanation/intervals.md checks.
+    simulation in docs/explanation/interval-study.md checks.
 
     Args:
         classes: The draws of each class.
@@ -100,7 +100,7 @@ def _added_for_few(own: Floats, units: Floats, total: float) -> Floats:
     pooled one is the idea of moderated variances (G. K. Smyth, "Linear models and empirical Bayes methods for assessing
     differential expression in microarray experiments", Statistical Applications in Genetics and Molecular Biology 3,
     2004). That it only grows, and below how many units, are rules of this tool, chosen with the simulation in
-    docs/explanation/intervals.md.
+    docs/explanation/interval-study.md.
 
     Args:
         own: The variances of the classes.

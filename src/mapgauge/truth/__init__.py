@@ -22,7 +22,7 @@ from mapgauge.frames.pose_checks import pose_findings
 from mapgauge.frames.poses import take_poses
 from mapgauge.geometry.projections import moved_by_others
 from mapgauge.truth.poses import read_poses
-from mapgauge.truth.rules import RULES, Rules, rules_named, with_height
+from mapgauge.truth.rules import RULES, TruthRules, rules_named, with_height
 from mapgauge.version import __version__
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def _projection_findings(poses: MapFrames, project: str | None) -> tuple[Finding
 
 def _build(
     dataset: "Dataset",
-    rules: Rules,
+    rules: TruthRules,
     region: tuple[float, float],
     centerlines: bool,
     whole: bool,
@@ -283,4 +283,4 @@ def check_size(region: object) -> tuple[float, float]:
     return check_length("length of the region", region[0]), check_length("width of the region", region[1])
 
 
-__all__ = ["RULES", "Rules", "argoverse2", "nuscenes", "own_map"]
+__all__ = ["RULES", "TruthRules", "argoverse2", "nuscenes", "own_map"]

@@ -26,7 +26,7 @@ from mapgauge.io.parquet import write
 from mapgauge.truth.cutting.fragments import Tracker
 from mapgauge.truth.cutting.shapes import Patches
 from mapgauge.truth.datasets import Cutter, Dataset, Frame, Scene
-from mapgauge.truth.rules import CLASSES, Rules
+from mapgauge.truth.rules import CLASSES, TruthRules
 
 _SETTINGS = "settings.json"
 _MOST = 1 << 28  # bytes of the settings
@@ -35,7 +35,7 @@ _AROUND = 20.0  # metres around the boxes of a drive that its whole map has
 
 def build(
     dataset: Dataset,
-    rules: Rules,
+    rules: TruthRules,
     region: tuple[float, float],
     *,
     whole: bool = False,
@@ -93,7 +93,7 @@ def build(
     return replace(frames, name=f"{dataset.name} ({rules.name})", format="", findings=findings)
 
 
-def _as_one_frame(scene: Scene, rules: Rules, region: tuple[float, float]) -> tuple[Scene, tuple[float, float]]:
+def _as_one_frame(scene: Scene, rules: TruthRules, region: tuple[float, float]) -> tuple[Scene, tuple[float, float]]:
     """Return a scene with one frame in the axes of the map that shows what all its frames show, and its size."""
     places = np.array([frame.pose[:2, 3] for frame in scene.frames])
     low = places.min(axis=0)
@@ -119,7 +119,7 @@ def _in_world(frames: MapFrames) -> MapFrames:
     )
 
 
-def cut_scene(scene: Scene, cutter: Cutter, rules: Rules, region: tuple[float, float]) -> MapFrames:
+def cut_scene(scene: Scene, cutter: Cutter, rules: TruthRules, region: tuple[float, float]) -> MapFrames:
     """Return the frames of one scene, with x forward."""
     tilted = np.array([frame.pose for frame in scene.frames]).reshape(-1, 4, 4)
     trackers = [Tracker() for _ in CLASSES]

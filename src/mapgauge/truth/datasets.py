@@ -13,7 +13,7 @@ from mapgauge.frames.findings import Finding, findings_about
 from mapgauge.truth.cutting.fragments import Fragment, cut_lines, cut_polygons, simplify_fragments
 from mapgauge.truth.cutting.shapes import Layer, Patches
 from mapgauge.truth.lane_graphs import LaneGraph
-from mapgauge.truth.rules import Rules
+from mapgauge.truth.rules import TruthRules
 from mapgauge.words import counted
 
 Classes: TypeAlias = Sequence[Sequence[Sequence[Fragment]]]  # of each class of ``CLASSES`` and each frame
@@ -49,7 +49,7 @@ class MapLayers:
         """Build the spatial indices before several threads use them."""
         _ = [layer.lines for layer in (self.dividers, self.boundaries) if len(layer)], self.crossings.tree
 
-    def cut(self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]) -> Classes:
+    def cut(self, frames: Sequence[Frame], rules: TruthRules, region: tuple[float, float]) -> Classes:
         """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
         patches = Patches.of([frame.pose for frame in frames], region)
         crossings = cut_polygons(self.crossings, patches, rules)
@@ -65,7 +65,7 @@ class Cutter(Protocol):
     def findings(self) -> tuple[Finding, ...]:
         """About this map; the same map always has the same findings."""
 
-    def cut(self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]) -> Classes:
+    def cut(self, frames: Sequence[Frame], rules: TruthRules, region: tuple[float, float]) -> Classes:
         """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
 
 
@@ -79,7 +79,7 @@ class Dataset(Protocol):
     def scenes(self) -> Sequence[Scene]:
         """Return the scenes to cut, in order, with the selected frames."""
 
-    def cutter(self, scene: Scene, rules: Rules) -> Cutter:
+    def cutter(self, scene: Scene, rules: TruthRules) -> Cutter:
         """Return what cuts the map of a scene. Several threads may call this at the same time."""
 
     def lane_graph(self, scene: str) -> LaneGraph:

@@ -21,7 +21,7 @@ CutIn: TypeAlias = Literal["map", "vehicle"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class TruthRules:
     """How to make truth from a map. Lengths are in metres."""
 
     name: str
@@ -71,10 +71,10 @@ class Rules:
     log_in_token: bool = False  # whether a token is the log id and the time, or only the time
 
 
-_nuscenes = partial(Rules, dataset="nuscenes", crossings=("ped_crossing",), boundaries=("road_segment", "lane"))
+_nuscenes = partial(TruthRules, dataset="nuscenes", crossings=("ped_crossing",), boundaries=("road_segment", "lane"))
 _nuscenes_public = partial(_nuscenes, per_frame=True, invalid_polygons="skip")
 _argoverse2 = partial(
-    Rules,
+    TruthRules,
     dataset="argoverse2",
     crossings=("pedestrian_crossings",),
     dividers=("lane_segments",),
@@ -86,7 +86,7 @@ _argoverse2_paths = partial(
 )
 _argoverse2_own = partial(_argoverse2, join_distance=0.1, simplify_dividers=0.2)
 _own_map = partial(
-    Rules,
+    TruthRules,
     dataset="map",
     crossings=(),
     dividers=(),
@@ -96,7 +96,7 @@ _own_map = partial(
     shortest=0.1,
 )
 
-RULES: Mapping[tuple[str, str], Rules] = {
+RULES: Mapping[tuple[str, str], TruthRules] = {
     (row.dataset, row.name): row
     for row in (
         _nuscenes_public(
@@ -185,7 +185,7 @@ RULES: Mapping[tuple[str, str], Rules] = {
 }
 
 
-def rules_named(dataset: str, name: str) -> Rules:
+def rules_named(dataset: str, name: str) -> TruthRules:
     """Return the rules of a data set by name."""
     if (dataset, name) not in RULES:
         known = [row for owner, row in RULES if owner == dataset]
@@ -198,7 +198,7 @@ def rules_named(dataset: str, name: str) -> Rules:
     return RULES[dataset, name]
 
 
-def with_height(rules: Rules) -> Rules:
+def with_height(rules: TruthRules) -> TruthRules:
     """Return rules whose truth has height, or raise an error if it cannot have height."""
     if not rules.tilt:
         able = [row.name for row in RULES.values() if row.dataset == rules.dataset and row.tilt]

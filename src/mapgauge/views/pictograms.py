@@ -38,8 +38,6 @@ SCENES = {
 }
 
 _UNIT = 2.0  # pixels per metre
-_WIDTH = 34
-_HEIGHT = 18
 
 
 def _path(lines: list[Line], lift: float = 0.0) -> str:

@@ -1,11 +1,13 @@
 """A challenge is played through: the manifest, files that are good, broken and hostile, the board, verification."""
 
 import gzip
+import io
 import json
 import os
 import pickle
 import re
 import sys
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -123,6 +125,9 @@ def test_another_truth_and_other_scenes_are_refused(
         mg.score_submission(challenge, played / "first.json", moved, tmp_path)
     with pytest.raises(mg.InvalidInput, match="the scenes are not those"):
         mg.score_submission(challenge, played / "first.json", replace(truth, scenes=None), tmp_path)
+    fewer = replace(challenge, tokens=challenge.tokens[:-5])
+    with pytest.raises(mg.InvalidInput, match="its tokens are not those of the truth"):
+        mg.score_submission(fewer, played / "first.json", truth, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -233,6 +238,41 @@ def test_a_hostile_file_is_refused_in_words_and_does_nothing(
     assert not Path("executed").exists()
 
 
+def test_lines_that_cannot_be_evaluated_are_found_without_truth(
+    tmp_path: Path, challenge: mg.Challenge, sides: tuple[mg.MapFrames, mg.MapFrames]
+) -> None:
+    good, truth = sides
+    coords = good.polylines.coords.copy()
+    coords[:2] = [[1e200, 1e200], [-1e200, 0.0]]
+    mg.write(replace(good, polylines=mg.Polylines(coords, good.polylines.offsets)), tmp_path / "theirs.geojson")
+    found = mg.check_submission(challenge, tmp_path / "theirs.geojson")
+    assert found.findings[0].code == "submission-not-scored"
+    assert found.findings[0].message.startswith("theirs.geojson: frame scene-0000-0, instance 0")
+    scored = mg.score_submission(challenge, tmp_path / "theirs.geojson", truth, tmp_path / "night")
+    assert scored.document is None
+    assert scored.checked.findings[0] == found.findings[0]
+
+
+def test_results_are_no_submission(
+    tmp_path: Path, challenge: mg.Challenge, sides: tuple[mg.MapFrames, mg.MapFrames]
+) -> None:
+    mg.evaluate(*sides).save(tmp_path / "theirs.mg")
+    (finding,) = mg.check_submission(challenge, tmp_path / "theirs.mg").findings
+    assert "these are results, expected predictions. Submit the file" in finding.for_shell()
+
+
+def test_what_to_do_about_a_broken_instance_can_be_done(tmp_path: Path, challenge: mg.Challenge, call: Run) -> None:
+    mg.write(mg.demo.demo_world(FRAMES)[0], tmp_path / "theirs.json", "streammapnet")
+    document = json.loads((tmp_path / "theirs.json").read_bytes())
+    next(iter(document["results"].values()))["scores"][0] = float("nan")
+    (tmp_path / "theirs.json").write_text(json.dumps(document), encoding="utf-8")
+    (finding,) = mg.check_submission(challenge, tmp_path / "theirs.json").findings
+    assert "not a finite number" in finding.message
+    said = finding.for_shell().partition("mapgauge ")[2].replace("FILE", "theirs.json").replace("OUT", "mended.geojson")
+    assert call(*said.split(), cwd=tmp_path).returncode == 0
+    assert mg.check_submission(challenge, tmp_path / "mended.geojson").is_accepted
+
+
 def test_links_pipes_and_folders_are_no_submissions(tmp_path: Path, challenge: mg.Challenge) -> None:
     (tmp_path / "folder").mkdir()
     names = ["folder", "missing"]
@@ -340,9 +380,16 @@ def test_a_board_refuses_a_public_file_that_was_changed(tmp_path: Path, played: 
     shutil.copytree(played, folder)
     file = folder / "public" / "poor.json"
     document = json.loads(file.read_text(encoding="utf-8"))
+    intervals = document["intervals"]["mean"]["pld"]
+    for changed in ([0.1, 0.2], "x", [[["deep"]]]):
+        document["intervals"]["mean"]["pld"] = changed
+        file.write_text(json.dumps(document), encoding="utf-8")
+        with pytest.raises(mg.InvalidInput, match=r"not what private/poor\.mg says \(intervals\)"):
+            mg.board(folder)
+    document["intervals"]["mean"]["pld"] = intervals
     document["values"]["mean"]["pld"] = 0.1
     file.write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(mg.InvalidInput, match=r"not what private/poor\.mg says"):
+    with pytest.raises(mg.InvalidInput, match=r"not what private/poor\.mg says \(values\)"):
         mg.board(folder)
     done = mg.verify(file, folder / "poor.geojson", folder / "truth.geojson")
     assert [row.name for row in done.wrong] == ["pld of mean"]
@@ -356,9 +403,10 @@ def test_verify_agrees_to_the_last_bit(played: Path, challenge: mg.Challenge) ->
     for file in ("public/first.json", "private/first.mg"):
         done = mg.verify(played / file, played / "first.json", truth, challenge=challenge)
         assert done.holds, done.wrong
-        assert "agree to the last bit" in done.statement
+        assert "values of the protocol paper-60x30 agree to the last bit" in done.statement
         other = mg.verify(played / file, played / "poor.geojson", truth)
         assert [row.name for row in other.wrong] == ["predictions"]
+        assert "Give the files that were evaluated" in other.statement
 
 
 def test_verify_sees_one_bit_of_one_value_and_explains_versions(tmp_path: Path, played: Path) -> None:
@@ -373,6 +421,23 @@ def test_verify_sees_one_bit_of_one_value_and_explains_versions(tmp_path: Path, 
     assert "changelog" in done.statement
 
 
+def test_verify_sees_changed_pooled_values(tmp_path: Path, played: Path) -> None:
+    """They are the first array of a file, which a history reads without the others."""
+    with zipfile.ZipFile(played / "private" / "first.mg") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    name = "summary.npy"
+    end = members[name].index(b"{", members[name].index(b"\n"))
+    document = json.loads(members[name][end:])
+    document["values"]["mean"]["pld"] = 0.1
+    stored = io.BytesIO()
+    np.save(stored, np.frombuffer(json.dumps(document).encode(), np.uint8))
+    with zipfile.ZipFile(tmp_path / "first.mg", "w") as archive:
+        for member, data in (members | {name: stored.getvalue()}).items():
+            archive.writestr(member, data)
+    done = mg.verify(tmp_path / "first.mg", played / "first.json", played / "truth.geojson")
+    assert [(row.kind, row.name) for row in done.wrong] == [("pooled values", "values")]
+
+
 def test_verify_reads_files_as_the_results_say(tmp_path: Path, played: Path, call: Run) -> None:
     """Predictions that were turned when they were evaluated are turned again."""
     turned = mg.read(played / "first.json").rotate(90)
@@ -381,8 +446,34 @@ def test_verify_reads_files_as_the_results_say(tmp_path: Path, played: Path, cal
     results = mg.evaluate(mg.read(tmp_path / "turned.geojson").rotate(-90), tmp_path / "truth.geojson")
     results.save(tmp_path / "results.mg")
     assert mg.verify(tmp_path / "results.mg", tmp_path / "turned.geojson", tmp_path / "truth.geojson").holds
-    options = ("--predictions", "turned.geojson,rotate=-90", "--truth", "truth.geojson")
-    assert call("verify", "results.mg", *options, cwd=tmp_path).returncode == 0
+    for given in ("turned.geojson,rotate=-90", "turned.geojson,rotate=auto", "turned.geojson"):
+        done = call("verify", "results.mg", "--predictions", given, "--truth", "truth.geojson", cwd=tmp_path)
+        assert done.returncode == 0, done.stdout
+    done = call(
+        "verify", "results.mg", "--predictions", "turned.geojson,rotate=90", "--truth", "truth.geojson", cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert "other digest of the predictions" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("row", "version", "said"),
+    [
+        (("digest", "truth", "", "ab", False), mg.__version__, "has no digest of the truth"),
+        (("digest", "truth", "cd", "ab", False), mg.__version__, "Give the files that were evaluated"),
+        (("digest", "manifest", "cd", "ab", False), mg.__version__, "Give the manifest that counts"),
+        (("value", "pld of mean", 0.1, 0.2, False), mg.__version__, "Do not rely on its values"),
+        (
+            ("value", "pld of mean", 0.1, 0.2, False),
+            "0.0.1",
+            "install 0.0.1 to decide whether the version is the reason",
+        ),
+        (("digest", "truth", "cd", "ab", False), "0.0.1", "It was written by mapgauge 0.0.1"),
+    ],
+)
+def test_verify_says_what_to_do(row: tuple[Any, ...], version: str, said: str) -> None:
+    found = mg.Verification(name="a.mg", protocol="paper-60x30", version=version, rows=(mg.Verified(*row),))
+    assert said in found.statement
 
 
 # The command line

@@ -1,6 +1,7 @@
 """The scripts of the recipes for Codabench, EvalAI and GitHub Actions run, without these services."""
 
 import json
+import os
 import runpy
 import shutil
 import subprocess
@@ -93,13 +94,25 @@ def test_the_workflow_that_checks_a_pull_request(night: Path, tmp_path: Path) ->
     assert subprocess.run(words, cwd=tmp_path, capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
 def test_the_workflow_that_scores(night: Path, tmp_path: Path) -> None:
     command = next(step["run"] for step in steps_of("score.yml") if "run" in step)
-    assert command == 'python score_folder.py submissions "$TRUTH" night'
     (tmp_path / "night").mkdir()
     shutil.copy(night / "challenge.json", tmp_path / "night")
-    done = run(RECIPES / "score_folder.py", night / "submissions", night / "truth.geojson", "night", cwd=tmp_path)
-    assert done.returncode == 1  # one file was refused
+    shutil.copy(RECIPES / "score_folder.py", tmp_path)
+    shutil.copytree(night / "submissions", tmp_path / "submissions")
+    (tmp_path / "submissions" / ".gitkeep").write_bytes(b"")
+    (tmp_path / "submissions" / "\x1b]0;title\x07.json").write_bytes(b"{}")
+    words = ["bash", "-e", "-c", command.replace("python ", f'"{sys.executable}" ')]
+    environment = os.environ | {"TRUTH": str(night / "truth.geojson")}
+    done = subprocess.run(
+        words, cwd=tmp_path, env=environment, capture_output=True, text=True, encoding="utf-8", check=False
+    )
+    assert done.returncode == 1  # two files were refused
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "gitkeep" not in done.stderr
+    begin, *_, end = done.stdout.splitlines()
+    assert begin == f"::stop-commands::{end.strip(':')}"
     assert "good is first of 1 submission." in done.stdout
     assert (tmp_path / "night" / "board.md").exists()
     # What the workflow uploads has nothing private.

@@ -15,8 +15,9 @@ from tests.features.error_map import planted
 import mapgauge as mg
 from mapgauge.features.error_map import panel
 from mapgauge.features.error_map.areas import areas_of
-from mapgauge.features.error_map.panel import pieces_of_runs, shown_of
+from mapgauge.features.error_map.panel import shown_of
 from mapgauge.features.error_map.report_section import SECTION
+from mapgauge.geometry.polylines import ranges
 from mapgauge.report import write_report
 
 if TYPE_CHECKING:
@@ -46,6 +47,16 @@ def read(html: str) -> tuple[dict[str, Any], dict[str, Any]]:
         for name, (kind, start, size) in about["arrays"].items()
     }
     return about, arrays
+
+
+def pieces_of_runs(arrays: dict[str, Any], piece: int) -> list[int]:
+    """Return the frames that saw a shown piece, as the script finds them."""
+    runs = arrays["runs"]
+    before = int(runs[:piece].sum())
+    some = slice(before, before + int(runs[piece]))
+    places = ranges(arrays["start"][some].astype(np.int64), arrays["size"][some].astype(np.int64))
+    frames: list[int] = arrays["order"][places].tolist()
+    return frames
 
 
 def test_the_panel_has_the_map_with_all_counts() -> None:

@@ -8,7 +8,12 @@ FEATURE = Feature(
             place="command:challenge",
             group="Evaluate",
             order=20,
-            examples=("check submission.json --manifest challenge.json", "board DIR -o board.html"),
+            examples=(
+                "init NAME --truth truth.geojson -o FOLDER",
+                "check submission.json --manifest challenge.json",
+                "score submission.json --manifest challenge.json --truth truth.geojson -o FOLDER",
+                "board FOLDER -o board.html",
+            ),
         ),
         "verify": Command(
             place="command:verify",

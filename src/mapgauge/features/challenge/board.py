@@ -340,22 +340,24 @@ def board(folder: str | os.PathLike[str], *, challenge: Challenge | None = None)
     documents = {path.stem: read_public(path) for path in sorted((place / PUBLIC).glob("*.json"))}
     methods = {name: _private(place, name, document, rules) for name, document in documents.items()}
     key = METRICS[rules.metrics[0]].main.key
+    rows: list[BoardRow] = []
+    drawn = "frame"
+    units = 0
+    notes: list[str] = []
     if methods:
-        comparison = compare(list(methods.values()), names=list(methods))
-    else:
-        comparison = None
-    if comparison is None:
-        rows = []
-    else:
+        comparison = compare(list(methods.values()), names=list(methods), keys=[key])
         rows = _ranked(documents, comparison, key)
+        drawn = comparison.drawn
+        units = comparison.units
+        notes = [f"{note[0].upper()}{note[1:]}." for note in comparison.notes]
     baselines = [_baseline(path, rules) for path in sorted((place / PRIVATE / BASELINES).glob("*.mg"))]
     return Board(
         challenge=rules,
         key=key,
         rows=(*rows, *sorted(baselines, key=_order_of_baseline)),
-        drawn="frame" if comparison is None else comparison.drawn,
-        units=0 if comparison is None else comparison.units,
-        notes=() if comparison is None else tuple(f"{note[0].upper()}{note[1:]}." for note in comparison.notes),
+        drawn=drawn,
+        units=units,
+        notes=tuple(notes),
     )
 
 
@@ -388,10 +390,10 @@ def _private(folder: Path, name: str, document: Mapping[str, Any], challenge: Ch
         )
     results = load_results(folder / PRIVATE / f"{name}.mg")
     said = json.loads(json.dumps(public_values(results, show_scenes=False)))
-    differ = []
-    for key in ("digests", "values", "settings"):
-        if any(document[key].get(inner) != value for inner, value in said[key].items()):
-            differ.append(key)
+    differ = [key for key in ("values", "intervals", "draws", "frames", "settings") if document[key] != said[key]]
+    # A public file has further digests: of the manifest and of the file of the submission.
+    if any(document["digests"].get(side) != digest for side, digest in said["digests"].items()):
+        differ.append("digests")
     if differ:
         raise InvalidInput(
             f"{public}: not what {PRIVATE}/{name}.mg says ({', '.join(differ)})", remedy="Score the submission again"

@@ -11,16 +11,18 @@ from mapgauge.cli import options as o
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
 from mapgauge.cli.helps import CommandGroup
-from mapgauge.cli.inputs import Reading, check_files
+from mapgauge.cli.inputs import InputReader, check_files, options_of, turned
 from mapgauge.cli.output import Table, inform, printable, warn
-from mapgauge.cli.parsing import Texts, listed, metrics_of_each, refuse, settings_of, valid
+from mapgauge.cli.parsing import Texts, listed, metrics_of_each, one_protocol, place, refuse, settings_of, valid
 from mapgauge.cli.targets import PAGES, check_targets, make_folder
+from mapgauge.markup import shortened
 from mapgauge.words import counted
 
 if TYPE_CHECKING:
     from mapgauge.features.challenge.manifest import Challenge
     from mapgauge.features.challenge.submission import CheckedSubmission
     from mapgauge.features.challenge.verifying import Verification
+    from mapgauge.scoring.prepare import Frames
 
 challenge: typer.Typer = typer.Typer(
     name="challenge",
@@ -46,7 +48,7 @@ _LINK_HELP = "An address that the board links, such as that of a paper."
 ManifestOption = Annotated[Path, o.option("--manifest FILE", o.READ, _MANIFEST_HELP, show_default=False)]
 TruthOption = Annotated[Path, o.option("--truth FILE", o.READ, _TRUTH_HELP, parser=o.input_file, show_default=False)]
 SubmissionArgument = Annotated[
-    Path, typer.Argument(metavar="SUBMISSION", help="The file of a participant.", show_default=False)
+    Path, typer.Argument(metavar="SUBMISSION", help="The file of a participant: predictions.", show_default=False)
 ]
 
 
@@ -81,10 +83,8 @@ def init(options: InitOptions) -> None:
     results of simple baselines, for the organiser alone: the truth itself, an empty map, and a copy of --prior.
     """
     check_files(options.truth, *([options.prior] if options.prior else []))
-    names = listed(options.protocol) or ["paper-60x30"]
-    if len(names) > 1:
-        refuse("--protocol", "a challenge has one protocol")
-    protocol = settings_of(names[0], cutoff=options.cutoff, classes=options.classes, changes=options.changes)
+    name = one_protocol(options.protocol)
+    protocol = settings_of(name, cutoff=options.cutoff, classes=options.classes, changes=options.changes)
     (metrics,) = metrics_of_each([protocol], options.metrics)
     limits = _limits(options.limits)
     target = options.output / MANIFEST
@@ -98,7 +98,7 @@ def init(options: InitOptions) -> None:
     formats = listed(options.formats) or list(FORMATS_OF_PREDICTIONS)
     for name in formats:
         valid("--formats", format_named, name)
-    truth = Reading().truth(options.truth)
+    truth = InputReader().truth(options.truth)
     made = Challenge.of(
         options.name,
         truth,
@@ -112,7 +112,7 @@ def init(options: InitOptions) -> None:
     if options.prior is None:
         prior = None
     else:
-        prior = Reading().predictions(options.prior)
+        prior = InputReader().predictions(options.prior)
     made.save(target)
     write_baselines(made, truth, options.output, prior)
     inform(f"manifest for all participants in {target}: {counted(len(made.tokens), 'frame')}, no truth")
@@ -218,7 +218,7 @@ def score(options: ScoreOptions) -> None:
     valid("--link", check_link, options.link)
     check_files(options.truth)
     made = _load(options.manifest)
-    truth = Reading().truth(options.truth)
+    truth = InputReader().truth(options.truth)
     make_folder(options.output)
     scored = score_submission(made, options.submission, truth, options.output, name=options.name, link=options.link)
     if options.form == "json":
@@ -356,7 +356,7 @@ class VerifyOptions(Printing):
 
 @command
 def verify(options: VerifyOptions) -> None:
-    """Evaluate again, and say whether a file of results is what its inputs give.
+    """Evaluate again, and compare with a file of results.
 
     Compares the digests of the inputs, the settings, and all values to the last bit. The exit code is 1 if something
     differs.
@@ -365,15 +365,15 @@ def verify(options: VerifyOptions) -> None:
 
     from mapgauge import verify as verified
 
-    reading = Reading(workers=options.workers)
     if options.manifest is None:
         challenge = None
     else:
         challenge = _load(options.manifest)
+    predictions, truth = _sides(options)
     found = verified(
         options.result,
-        reading.predictions(options.predictions),
-        reading.truth(options.truth),
+        predictions,
+        truth,
         challenge=challenge,
         workers=options.workers,
     )
@@ -381,6 +381,19 @@ def verify(options: VerifyOptions) -> None:
     if not found.holds:
         warn(f"{options.result}: these inputs do not give this file")
         raise typer.Exit(1)
+
+
+def _sides(options: VerifyOptions) -> "tuple[Frames, Frames]":
+    """Return both sides. A file that is given without options is read as the results say that it was read."""
+    reading = InputReader(workers=options.workers)
+    if not options_of(options.predictions):
+        predictions: Frames = place(options.predictions)
+        if not options_of(options.truth):
+            return predictions, place(options.truth)
+        return predictions, reading.truth(options.truth)
+    # rotate=auto and project=auto follow the truth.
+    truth = reading.truth(options.truth)
+    return turned(options.predictions, reading.predictions(options.predictions), truth), truth
 
 
 @dataclass(frozen=True)
@@ -405,6 +418,7 @@ class VerifiedDocument(Document):
 
 
 _MOST = 20  # rows that are printed
+_LONGEST = 80  # characters of a value
 
 
 def _plain(value: object) -> str:
@@ -412,7 +426,7 @@ def _plain(value: object) -> str:
         return "-"
     if isinstance(value, float):
         return repr(value)
-    return str(value)
+    return shortened(str(value), _LONGEST)
 
 
 def _load(path: Path) -> "Challenge":

@@ -5,10 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mapgauge.errors import MapgaugeError
 from mapgauge.evaluation.evaluate import evaluate
 from mapgauge.features.challenge.manifest import Challenge
 from mapgauge.features.challenge.public import public_values
-from mapgauge.features.challenge.submission import checked
+from mapgauge.features.challenge.submission import checked, not_scored, of_lines_alone, without_lines
 from mapgauge.io import read
 from mapgauge.io.files.source import Content
 from mapgauge.manifest import use
@@ -20,24 +21,42 @@ _THREADS = 8  # more would reserve memory for their stacks
 
 
 def run(folder: Path) -> dict[str, Any]:
-    """Do what ``job.json`` in a folder says. Returns what was found, as plain values."""
+    """Do what ``job.json`` in a folder says. Returns what was found, as plain values.
+
+    Without truth, the submission is evaluated with a truth that has no lines, because some lines cannot be evaluated
+    whatever the truth is.
+    """
     job = Content(folder / JOB).document
     use(job["plugins"])
     challenge = Challenge.from_dict(job["challenge"])
     found, predictions = checked(challenge, SUBMISSION, job["name"])
     document: dict[str, Any] = {"checked": found.to_dict()}
-    if job["truth"] is None or predictions is None or not found.is_accepted:
+    if predictions is None or not found.is_accepted:
         return document
     # The files are named as the organiser knows them. They are not read again from here.
-    truth = replace(read(folder / job["truth"]), name=job["truth_name"], history=None)
     predictions = replace(predictions, name=job["path"], history=None)
-    results = evaluate(
-        predictions,
-        truth,
-        challenge.protocol,
-        metrics=challenge.metrics,
-        workers=min(_THREADS, os.cpu_count() or 1),
-    )
+    if job["truth"] is None:
+        metrics = of_lines_alone(challenge.metrics)
+        if not metrics:
+            return document
+        truth = without_lines(predictions)
+    else:
+        metrics = challenge.metrics
+        truth = replace(read(folder / job["truth"]), name=job["truth_name"], history=None)
+    try:
+        results = evaluate(
+            predictions,
+            truth,
+            challenge.protocol,
+            metrics=metrics,
+            workers=min(_THREADS, os.cpu_count() or 1),
+        )
+    except MapgaugeError as error:
+        refused = not_scored(error.message.replace(job["path"], job["name"]), error.remedy)
+        document["checked"] = found.with_finding(refused).to_dict()
+        return document
+    if job["truth"] is None:
+        return document
     results.save(folder / RESULTS)
     document["values"] = public_values(results, show_scenes=challenge.show_scenes)
     return document

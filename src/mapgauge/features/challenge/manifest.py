@@ -153,7 +153,7 @@ class Challenge:
             show_scenes: Whether values of single scenes may be published.
             rules: The rules in words.
         """
-        frames = frames_of(truth)
+        frames = truth_of(truth)
         settings = protocol_of(protocol)
         if settings.classes is None:
             settings = settings.replace(classes=frames.classes)
@@ -266,6 +266,12 @@ class Challenge:
                 f"and this file has {found}",
                 remedy="Give the file from which the manifest was made, read in the same way",
             )
+        if sorted(truth.tokens) != sorted(self.tokens):
+            raise InvalidInput(
+                f"{where}: the manifest of the challenge {self.name} was changed, because its tokens are not those of "
+                "the truth",
+                remedy=_REMEDY,
+            )
         scenes = scenes_digest(truth)
         if scenes != self.truth_scenes:
             raise InvalidInput(
@@ -313,6 +319,15 @@ def frames_of(source: Frames) -> MapFrames:
     if not isinstance(frames, MapFrames):
         raise UnreadableFile(f"{source}: expected frames")
     return frames
+
+
+def truth_of(source: Frames) -> MapFrames:
+    """Return truth as it is, or read its file, which may hold predictions too."""
+    frames = frames_of(source)
+    row = FORMATS.get(frames.format)
+    if isinstance(source, MapFrames) or row is None or not row.holds_both:
+        return frames
+    return read(source, frames.format, part="truth")
 
 
 def _long_axis(truth: MapFrames, protocol: Protocol) -> Axis | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy
 from mapgauge.evaluation.evaluate import evaluate
-from mapgauge.features.challenge.manifest import Challenge, check_name, frames_of
+from mapgauge.features.challenge.manifest import Challenge, check_name, frames_of, truth_of
 from mapgauge.features.challenge.public import RESULT_KEY, RESULT_VERSION
 from mapgauge.features.challenge.sandbox import ProcessAnswer, ask
 from mapgauge.features.challenge.submission import CheckedSubmission, finding_from
@@ -101,7 +101,7 @@ def score_submission(
     path = Path(submission)
     called = check_name("the name of a submission", name if name is not None else path.name.partition(".")[0])
     check_link(link)
-    frames = frames_of(truth)
+    frames = truth_of(truth)
     challenge.check_truth(frames)
     target = Path(folder)
     public = target / PUBLIC / f"{called}.json"

@@ -19,6 +19,7 @@ from mapgauge.geometry.cropping import check_region
 from mapgauge.geometry.polylines import survey
 from mapgauge.io import read, recognise
 from mapgauge.io.files.source import VARIABLE, Content
+from mapgauge.metrics.table import METRICS
 from mapgauge.scoring.scene_frames import uses_tracks
 from mapgauge.words import counted
 
@@ -28,6 +29,12 @@ _ONE = 1.05  # coordinates within [-1, 1] are normalised
 _OTHER_UNIT = 8.0  # an extent that differs from the region by this factor has another unit
 _TURNED = 1.5  # how much longer along the other axis the extent of turned coordinates is
 _HALF = 0.5  # with fewer frames than this share, a value would be about something else
+
+_PREDICTIONS = Remedy.of("Submit the file that was evaluated")
+_LEAVE_OUT = Remedy(
+    'Leave such instances out: mg.write(mg.read(file, degenerate="drop"), other)',
+    "Leave such instances out: mapgauge convert FILE,degenerate=drop OUT",
+)
 
 # Checks of the package that need one side only.
 _OF_ONE_SIDE = (
@@ -61,6 +68,10 @@ class CheckedSubmission:
     def is_accepted(self) -> bool:
         """Whether the submission can be scored: there is no finding of the level ``error``."""
         return all(finding.level != "error" for finding in self.findings)
+
+    def with_finding(self, finding: Finding) -> "CheckedSubmission":
+        """Return the same with one more finding, which is the first."""
+        return replace(self, findings=(finding, *self.findings))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
@@ -97,16 +108,37 @@ def unreadable(message: str, remedy: Remedy | None = None) -> Finding:
     return Finding("error", "submission-unreadable", message, remedy=remedy)
 
 
+def not_scored(message: str, remedy: Remedy | None) -> Finding:
+    """Return the finding about lines that cannot be evaluated."""
+    return Finding("error", "submission-not-scored", message, remedy=_remedy_here(remedy))
+
+
+def without_lines(predictions: MapFrames) -> MapFrames:
+    """Return the same frames without a line."""
+    return predictions.keep(np.zeros(len(predictions.polylines), np.bool_))
+
+
+def of_lines_alone(metrics: Sequence[str]) -> tuple[str, ...]:
+    """Return the metrics that need nothing but lines with confidences."""
+    rows = [METRICS[name] for name in metrics]
+    return tuple(row.name for row in rows if row.level != "scene" and set(row.needs) <= {"confidences"})
+
+
 def _remedy_here(remedy: Remedy | None) -> Remedy | None:
     """Return what to do about a file, unless a challenge does not let its participants do it."""
     if remedy is None or VARIABLE in remedy.shell or "format=" in remedy.shell or "trust" in remedy.shell:
         return None
+    if "degenerate=drop" in remedy.shell:  # a submission is read as it is
+        return _LEAVE_OUT
     return remedy
 
 
 def checked(challenge: Challenge, path: str, name: str) -> tuple[CheckedSubmission, MapFrames | None]:
     """Read and check a submission. Returns what was found, and the frames if the file could be read."""
     found = CheckedSubmission(name=name, challenge=challenge.name, findings=())
+    if name.lower().endswith(".mg"):
+        results = unreadable(f"{name}: these are results, expected predictions", _PREDICTIONS)
+        return replace(found, findings=(results,)), None
     try:
         predictions = replace(read_submission(challenge, path), name=name)
     except MapgaugeError as error:

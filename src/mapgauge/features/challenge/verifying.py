@@ -1,7 +1,8 @@
 """``verify``: evaluates again, and says whether a file of results is what its inputs give."""
 
+import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,15 +11,16 @@ import numpy as np
 
 from mapgauge.errors import InvalidInput, MapgaugeError
 from mapgauge.evaluation.evaluate import evaluate
-from mapgauge.features.challenge.manifest import Challenge, frames_of
+from mapgauge.features.challenge.manifest import Challenge, frames_of, truth_of
 from mapgauge.features.challenge.public import public_values
 from mapgauge.features.challenge.scoring import read_public
 from mapgauge.frames.content import content_hash, hash_text
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io.files.source import Content
-from mapgauge.protocols import Protocol
+from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.loading import load_results
 from mapgauge.results.metadata import digest_of
+from mapgauge.results.pooled import encoded, pooled, read_pooled
 from mapgauge.results.results import Results
 from mapgauge.results.saving import protocol_from, read_again
 from mapgauge.scoring.prepare import Frames
@@ -28,12 +30,13 @@ from mapgauge.words import counted
 
 DIGEST = "digest"
 VALUE = "value"
+SIDES = ("predictions", "truth")
 
 
 class Verified(NamedTuple):
     """One thing that a file of results says, and what its inputs give."""
 
-    kind: str  # "digest", "frames", "value", "interval" or "frame values"
+    kind: str  # "digest", "frames", "metres of truth", "value", "interval", "frame values" or "pooled values"
     name: str
     said: Any
     found: Any
@@ -45,6 +48,7 @@ class Verification:
     """Whether a file of results is what its inputs give."""
 
     name: str  # of the file of results
+    protocol: str  # by which it was evaluated, with the settings that were changed
     version: str  # of mapgauge that wrote it
     rows: tuple[Verified, ...]
 
@@ -60,23 +64,43 @@ class Verification:
 
     @property
     def statement(self) -> str:
-        """The verdict in words."""
+        """The verdict in words, and what to do if something differs."""
+        return ". ".join(self._sentences())
+
+    def _sentences(self) -> Iterator[str]:
         values = sum(row.kind == VALUE for row in self.rows)
+        digests = [row for row in self.wrong if row.kind == DIGEST]
+        unknown = [row.name for row in digests if not row.said]
+        other_version = self.version != __version__
         if self.holds:
-            same = f"{self.name} is what its inputs give: {counted(values, 'value')} agree to the last bit"
-            if self.version != __version__:
-                same += f". It was written by mapgauge {self.version}, and this is {__version__}"
-            return same
-        digests = [row.name for row in self.wrong if row.kind == DIGEST]
-        if digests:
-            return f"{self.name} is not about these inputs: other digest of the {' and of the '.join(digests)}"
-        text = f"{self.name} is not what its inputs give: {len(self.wrong)} of {len(self.rows)} rows differ"
-        if self.version != __version__:
-            text += (
-                f". It was written by mapgauge {self.version}, and this is {__version__}. The changelog lists changes "
-                f"that move a number; install {self.version} to decide whether the version is the reason"
+            same = f"{counted(values, 'value')} of the protocol {self.protocol} agree to the last bit"
+            yield f"{self.name} is what its inputs give: {same}"
+        elif unknown:
+            yield (
+                f"{self.name} cannot be verified: it has no digest of the {_and(unknown)}, because a part was skipped "
+                "when it was written"
             )
-        return text
+        elif digests:
+            yield f"{self.name} is not about these inputs: other digest of the {_and([row.name for row in digests])}"
+        else:
+            yield f"{self.name} is not what its inputs give: {len(self.wrong)} of {len(self.rows)} rows differ"
+        if other_version:
+            yield f"It was written by mapgauge {self.version}, and this is {__version__}"
+        if self.holds:
+            return
+        if unknown:
+            yield "Evaluate again without skipping"
+        elif any(row.name in SIDES for row in digests):
+            yield "Give the files that were evaluated, with the options with which they were read"
+        elif digests:
+            yield "Give the manifest that counts, or evaluate again by it"
+        elif other_version:
+            yield (
+                f"The changelog lists changes that move a number; install {self.version} to decide whether the version "
+                "is the reason"
+            )
+        else:
+            yield "Do not rely on its values: evaluate the inputs again"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
@@ -84,6 +108,7 @@ class Verification:
             "name": self.name,
             "holds": self.holds,
             "statement": self.statement,
+            "protocol": self.protocol,
             "written_by": self.version,
             "verified_by": __version__,
             "rows": [row._asdict() for row in self.rows],
@@ -149,10 +174,12 @@ def verify(
         )
         if recorded is not None:
             rows += _of_results(recorded, again)
+            if path.is_file():
+                rows += _of_pooled(path, recorded)
         else:
             assert document is not None  # the one or the other
             rows += _of_public(document, again)
-    return Verification(name=path.name, version=version, rows=tuple(rows))
+    return Verification(name=path.name, protocol=full_name(protocol), version=version, rows=tuple(rows))
 
 
 def _is_public(path: Path) -> bool:
@@ -180,14 +207,13 @@ def _read(recorded: Results | None, given: tuple[Frames, Frames]) -> tuple[MapFr
             return read_again(recorded.inputs, given, recorded.origin)
         except MapgaugeError:
             pass  # other files, whose digests are then told
-    predictions, truth = map(frames_of, given)
-    return predictions, truth
+    return frames_of(given[0]), truth_of(given[1])
 
 
 def _digests(
     digests: Mapping[str, Any], sides: tuple[MapFrames, MapFrames], metrics: tuple[str, ...]
 ) -> Iterator[Verified]:
-    for side, frames, tracks in zip(("predictions", "truth"), sides, uses_tracks(metrics), strict=True):
+    for side, frames, tracks in zip(SIDES, sides, uses_tracks(metrics), strict=True):
         found = hash_text(content_hash(frames, tracks=tracks))
         yield Verified(DIGEST, side, digests[side], found, digests[side] == found)
 
@@ -209,6 +235,8 @@ def _of_challenge(
 def _of_results(recorded: Results, again: Results) -> Iterator[Verified]:
     """Yield counts of frames, all values, and whether the values of all frames agree."""
     yield from _each("frames", "", recorded.frame_counts, again.frame_counts)
+    if recorded.truth_lengths is not None:
+        yield from _each("metres of truth", "", recorded.truth_lengths, again.truth_lengths)
     for name, values in {**recorded.classes, "mean": recorded.mean}.items():
         if name == "mean":
             found = again.mean
@@ -221,6 +249,17 @@ def _of_results(recorded: Results, again: Results) -> Iterator[Verified]:
     own, other = (results.frames(sort="token") for results in (recorded, again))
     differ = sum(not _same_row(first, second) for first, second in zip(own, other, strict=True))
     yield Verified("frame values", "frames that differ", 0, differ, differ == 0)
+
+
+def _of_pooled(path: Path, recorded: Results) -> Iterator[Verified]:
+    """Yield whether the pooled values, which some commands read alone, are those of the frames in the same file."""
+    stored, _ = read_pooled(path)
+    if stored is None:
+        return
+    said = json.loads(encoded(stored))
+    found = json.loads(encoded(pooled(recorded)))
+    for key in said:
+        yield Verified("pooled values", key, said[key], found[key], said[key] == found[key])
 
 
 def _same_row(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
@@ -245,6 +284,10 @@ def _of_public(document: Mapping[str, Any], again: Results) -> Iterator[Verified
         for name in dict.fromkeys((*said, *new)):
             yield from _each(kind, name, said.get(name), new.get(name))
     yield from _each("draws", "", document["draws"], found["draws"])
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and of the ".join(names)
 
 
 def _each(kind: str, name: str, said: Any, found: Any) -> Iterator[Verified]:

@@ -31,7 +31,7 @@ class ConfidenceOptions(Printing):
         o.option(
             "--hit SHARE",
             o.COMPUTED,
-            "Largest normalised SOSPA of a prediction that hits its truth.",
+            "Largest normalised SOSPA between a prediction and its true line for which it counts as a hit.",
             callback=bounded("--hit", "at least 0 and less than 1", lambda hit: 0 <= hit < 1),
         ),
     ] = 0.5
@@ -56,7 +56,7 @@ class ConfidenceOptions(Printing):
 
 @command
 def confidence(options: ConfidenceOptions) -> None:
-    """Say what confidences are worth.
+    """Find thresholds for confidences, and check their calibration.
 
     Prints PLD as it is and with the best threshold of each class (predictions below it are dropped, the others are
     certain), calibration, and one sentence

@@ -10,7 +10,7 @@ from mapgauge.cli import output as out
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
 from mapgauge.cli.methods import Methods
-from mapgauge.cli.parsing import bounded, one_cutoff, valid
+from mapgauge.cli.parsing import bounded, valid
 from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ class ErrorsOptions(Printing):
             callback=bounded("--confidence", "from 0 to 1", lambda share: 0 <= share <= 1),
         ),
     ] = 0.0
-    cutoff: o.CutoffOption = None
+    cutoff: Annotated[float | None, o.ONE_CUTOFF] = None
     poses: o.PosesOption = None
-    worst: Annotated[int, o.worst_option("connected runs of pieces of one class", least=0)] = 5
+    worst: Annotated[int, o.worst_option("a place: connected pieces of one class", least=0)] = 5
     figure: Annotated[Path | None, o.figure_option("the road network, coloured by what is not found")] = None
     title: o.TitleOption = None
     protocol: o.ProtocolOption = None
@@ -65,7 +65,6 @@ def errors(options: ErrorsOptions) -> None:
     """
     from mapgauge.features.error_map.writing import check_suffix
 
-    cutoff = None if options.cutoff is None else one_cutoff(options.cutoff, default=1.5)
     written = [options.output, options.figure]
     check_targets(written, [*options.files, options.poses])
     if options.output is not None:
@@ -83,7 +82,7 @@ def errors(options: ErrorsOptions) -> None:
             methods,
             names=sides.names,
             confidence=options.confidence,
-            cutoff=cutoff,
+            cutoff=options.cutoff,
             poses=options.poses,
             workers=options.workers,
             progress=advance,

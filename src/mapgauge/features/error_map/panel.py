@@ -13,7 +13,6 @@ from mapgauge.features.error_map.around import CELL, LEVELS, AroundEgo
 from mapgauge.features.error_map.error_map import ErrorMap
 from mapgauge.features.error_map.places import ErrorPlace, Kind, interval_of, sentence_of
 from mapgauge.features.error_map.zones import Zones
-from mapgauge.geometry.polylines import ranges
 from mapgauge.markup import Html, element, joined
 from mapgauge.typing import Floats, Indices
 from mapgauge.views.report.pack import Arrays, pack
@@ -313,13 +312,3 @@ def _picture(made: ErrorMap, found: Areas, tiles: Tiles) -> Html:
             paths.append(element("path", d=line, class_=f"e{k}"))
     label = f"Map of the road. Red: not found by {made.names[0]}"
     return element("svg", paths, viewBox=f"0 0 {tiles.width:.0f} {tiles.height:.0f}", role="img", aria_label=label)
-
-
-def pieces_of_runs(arrays: Arrays, piece: int) -> list[int]:
-    """Return the frames that saw a shown piece, as the script finds them."""
-    runs = arrays["runs"]
-    before = int(runs[:piece].sum())
-    some = slice(before, before + int(runs[piece]))
-    places = ranges(arrays["start"][some].astype(np.int64), arrays["size"][some].astype(np.int64))
-    frames: list[int] = arrays["order"][places].tolist()
-    return frames

@@ -9,7 +9,7 @@ from mapgauge.cli import output as out
 from mapgauge.cli import parsing
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
-from mapgauge.cli.inputs import Reading, check_files, check_unnamed, options_of
+from mapgauge.cli.inputs import InputReader, check_files, check_unnamed, options_of
 from mapgauge.cli.parsing import Texts, valid
 from mapgauge.cli.targets import check_figure, check_targets
 
@@ -43,9 +43,9 @@ class GlobalMapOptions(Printing):
         str, o.choice("--rule", o.COMPUTED, _RULE, "stack", "last", "longest", "median", "maptracker", "globalmapnet")
     ] = "median"
     region: o.RegionOption = "60x30"
-    cutoff: o.CutoffOption = None
+    cutoff: Annotated[float, o.ONE_CUTOFF] = 1.5
     over_time: Annotated[
-        bool, o.option("--over-time", o.COMPUTED, "Also compute the values after 10, 20, ... 100 % of the frames.")
+        bool, o.option("--over-time", o.COMPUTED, "Also compute the values after each tenth of the frames.")
     ] = False
     pose_noise: Annotated[Texts, o.option("--pose-noise LATERAL,LONGITUDINAL,DEGREES", o.COMPUTED, _NOISE)] = None
     poses: o.PosesOption = None
@@ -68,9 +68,8 @@ def global_map(options: GlobalMapOptions) -> None:
     from mapgauge.geometry.cropping import check_region
 
     box = parsing.parse_region(options.region)
-    cutoff = parsing.one_cutoff(options.cutoff, default=1.5)
     valid("--region", check_region, box)
-    valid("--cutoff", feature.checked_cutoff, cutoff)
+    valid("--cutoff", feature.checked_cutoff, options.cutoff)
     noise = _noise(options.pose_noise)
     check_unnamed(options.predictions, *options.truth)
     check_targets([options.figure, options.output], [options.predictions, options.poses, *options.truth])
@@ -84,7 +83,7 @@ def global_map(options: GlobalMapOptions) -> None:
             rule=options.rule,
             poses=drive,
             region=box,
-            cutoff=cutoff,
+            cutoff=options.cutoff,
             over_time=options.over_time,
             pose_noise=noise,
             workers=options.workers,
@@ -116,7 +115,7 @@ def _read(options: GlobalMapOptions, region: tuple[float, float]) -> "tuple[MapF
     from mapgauge.features.tracks.tracking import track
     from mapgauge.truth.poses import read_poses
 
-    reading = Reading(workers=options.workers)
+    reading = InputReader(workers=options.workers)
     frames = reading.alone(options.predictions)
     true = [reading.truth(path) for path in options.truth]
     if options.poses is None:

@@ -38,7 +38,7 @@ class HistoryOptions(Printing):
     protocol: Annotated[str | None, o.option("--protocol -p NAME", o.COMPUTED, _PROTOCOL_HELP)] = None
     tags: Annotated[Path | None, o.option("--tags TABLE", o.READ, _TAGS_HELP)] = None
     by: Annotated[str | None, o.option("--by COLUMN", o.COMPUTED, _BY_HELP)] = None
-    title: Annotated[str, o.option("--title TEXT", o.WRITTEN, "Title of the page.")] = "History"
+    title: Annotated[str, o.option("--title TEXT", o.WRITTEN, "Title of the figure or the page.")] = "History"
     json: o.JsonOption = False
     csv: o.CsvOption = False
     quiet: o.QuietOption = False

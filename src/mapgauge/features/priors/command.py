@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from mapgauge.cli import options as o
 from mapgauge.cli import output as out
+from mapgauge.cli import summary
 from mapgauge.cli.command import command, without_effect
-from mapgauge.cli.emit import Document, Line, Piece, Printing, emit, one_or_all, show
-from mapgauge.cli.inputs import Reading, check_files, options_of
+from mapgauge.cli.emit import Document, Line, Piece, Printing, emit, one_or_all
+from mapgauge.cli.inputs import InputReader, check_files, options_of
 from mapgauge.cli.methods import Methods
 from mapgauge.cli.parsing import bounded, place, refuse, settings_of
-from mapgauge.cli.summary import show_results
 from mapgauge.features.priors import TRUE_STATES
 from mapgauge.hooks import PriorTables
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mapgauge.scoring.prepare import Frames
 
 _LABELS = {"mapc": "mAPC", "macc": "mACC"}
+_SAME_HELP = "Largest normalised SOSPA between a true line and one of the prior for which the true line counts as kept."
 
 
 def _share_option(name: str, text: str) -> Any:
@@ -37,9 +38,9 @@ class ChangesOptions(Printing):
 
     files: o.MethodsArgument
     prior: Annotated[Path, o.PRIOR]
-    same: Annotated[float, _share_option("--same", "Largest normalised SOSPA of a line that is kept.")] = 0.25
+    same: Annotated[float, _share_option("--same", _SAME_HELP)] = 0.25
     floor: Annotated[
-        float, _share_option("--floor", "Least confidence of predictions that say something about the prior.")
+        float, _share_option("--floor", "Least confidence of predictions that count when changes are detected.")
     ] = 0.4
     only: Annotated[
         str | None,
@@ -96,7 +97,7 @@ def _read(prior: Path, workers: int | None) -> "Frames":
     given = options_of(prior)
     if not given:
         return place(prior)
-    reading = Reading(workers=workers)
+    reading = InputReader(workers=workers)
     if not set(given) <= {"properties", "rename", "project"}:
         return reading.truth(prior)
     return MapOptions(path=Path(prior), read=lambda: reading.truth(prior), options=given)
@@ -123,11 +124,33 @@ def _evaluate_only(options: ChangesOptions, state: str, sides: Methods) -> None:
     if not able:
         refuse("--protocol", f"{settings.name} has no metric that can ignore lines")
     results = sides.load(metrics=able, choose=choose)
-    show_results(options.form, results, sides.names)
-    if options.form == "text":
-        out.say(
-            f"Only {state} lines of the truth count. Predictions that are matched with other true lines are ignored."
+    emit(options, OneState(results, sides.names, state))
+
+
+@dataclass(frozen=True)
+class OneState(Document):
+    """The results of methods for true lines in one state."""
+
+    results: "Sequence[Results]"
+    names: Sequence[str]
+    state: str
+
+    def text(self) -> Iterator[Piece]:
+        """Return the tables of all metrics, and which lines count."""
+        yield from summary.tables_of(self.results, self.names)
+        yield from summary.frame_lines(self.results, self.names)
+        yield Line(
+            f"Only {self.state} lines of the truth count. Predictions that are matched with other true lines are "
+            "ignored."
         )
+
+    def to_dict(self) -> Any:
+        """Return the summary of each method."""
+        return one_or_all(summary.documents_of(self.results, self.names))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each class and the means of each method."""
+        return summary.csv_rows_of(self.results, self.names)
 
 
 def _rules(measured: "Changes") -> list[str]:
@@ -201,9 +224,9 @@ class SplitByChange(Document):
         return [{"name": called} | row for called, method in self.methods.items() for row in method.values()]
 
 
-def show_changes(methods: "dict[str, Changes]", *, gap: bool) -> None:
-    """Print what ``since_prior`` returned, after an empty line if there is a ``gap``."""
-    show(SplitByChange(methods).text(), gap=gap)
+def text_of(methods: "Mapping[str, Changes]") -> Iterator[Piece]:
+    """Return tables and sentences about what ``since_prior`` returned."""
+    return SplitByChange(methods).text()
 
 
-TABLES = PriorTables(measure=since_prior, show=show_changes)
+TABLES = PriorTables(measure=since_prior, text=text_of)

@@ -7,6 +7,7 @@ from mapgauge.features.provenance import stored_text
 from mapgauge.features.provenance.origin import TITLES, origin_of
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS
+from mapgauge.results.metadata import DIGEST_ADVICE
 from mapgauge.results.results import Results
 from mapgauge.version import __version__
 
@@ -66,10 +67,7 @@ def _truth_of(results: Results) -> str:
     truth = results.inputs[1].hash
     if not truth:
         return "% The digest of the truth is not known: mapgauge skipped a part of it\n"
-    return (
-        f"% Digest of the truth: {truth}\n"
-        "% Print it with your values: who has the same truth can then check them with mapgauge verify\n"
-    )
+    return f"% Digest of the truth: {truth}\n% {DIGEST_ADVICE}\n"
 
 
 def _uses(results: Results) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli import output as out
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Piece, Printing, emit
-from mapgauge.cli.inputs import Reading, check_files
+from mapgauge.cli.inputs import InputReader, check_files
 from mapgauge.cli.parsing import listed, refuse
 from mapgauge.words import counted
 
@@ -31,7 +31,7 @@ class MasksOptions(Printing):
 
 @command
 def masks(options: MasksOptions) -> None:
-    """Compute IoU of masks.
+    """Compute IoU of segmentation masks.
 
     Compares the masks of a segmentation head with truth that is drawn by the rules of a protocol, such as
     maptracker-iou-60x30. To draw predicted polylines as well, use `mapgauge evaluate` with the same protocol.
@@ -46,7 +46,7 @@ def masks(options: MasksOptions) -> None:
 
     from mapgauge.features.raster.masks import mask_iou
 
-    measured = mask_iou(options.predictions, Reading().truth(options.truth), names[0])
+    measured = mask_iou(options.predictions, InputReader().truth(options.truth), names[0])
     if measured.frames_missing and options.form == "text":
         lacking = counted(measured.frames_missing, "frame of the truth has", "frames of the truth have")
         out.warn(f"{lacking} no mask, which counts as empty")

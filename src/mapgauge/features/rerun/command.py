@@ -22,7 +22,7 @@ class ExportOptions:
 
     result: Annotated[Path, o.files_argument("RESULT", "A file written by `mapgauge evaluate -o`.")]
     output: Annotated[Path, o.output_option("FILE", f"A recording ({SUFFIX}).")]
-    scene: o.SceneOption = None
+    scene: Annotated[str | None, o.scene_option("all scenes")] = None
     where: o.WhereOption = None
     images: o.ImagesOption = None
     quiet: o.QuietOption = False

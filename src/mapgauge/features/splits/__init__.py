@@ -8,7 +8,11 @@ FEATURE = Feature(
             place="command:splits",
             group="Data",
             order=4,
-            examples=("train.parquet val.parquet results.mg", "propose truth.parquet -o new-splits"),
+            examples=(
+                "overlap train.parquet val.parquet results.mg",
+                "propose truth.parquet -o new-splits",
+                "thin truth.parquet -o kept.txt",
+            ),
         ),
     },
     figures={

@@ -15,7 +15,7 @@ from mapgauge.cli import parsing
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
 from mapgauge.cli.helps import HELP_ALL, CommandGroup
-from mapgauge.cli.inputs import Reading, check_files
+from mapgauge.cli.inputs import InputReader, check_files
 from mapgauge.cli.methods import load_all
 from mapgauge.cli.slices import tags_of
 from mapgauge.cli.targets import check_figure, check_targets
@@ -94,7 +94,7 @@ def overlap(options: OverlapOptions) -> None:
         names = parsing.file_names(given)
     else:
         names = []
-    reading = Reading(workers=options.workers)
+    reading = InputReader(workers=options.workers)
 
     from mapgauge.features.splits.overlap import splits as measure
 
@@ -278,7 +278,7 @@ def propose(options: ProposeOptions) -> None:
     check_files(truth)
     targets = {name: options.output / f"{name}.txt" for name in shares}
     check_targets(targets.values(), [truth], new_folder=options.output)
-    frames = Reading().truth(truth)
+    frames = InputReader().truth(truth)
     made = make(frames, shares=shares, margin=options.apart, cell=options.cell, tags=tags_of([truth]))
     for name, path in targets.items():
         _save_tokens(path, made.splits[name])
@@ -380,7 +380,7 @@ def thin(options: ThinOptions) -> None:
 
     check_targets([options.output], [options.truth])
     check_files(options.truth)
-    frames = Reading().truth(options.truth)
+    frames = InputReader().truth(options.truth)
     name = parsing.one_protocol(options.protocol)
     with out.progress("thinning") as advance:
         thinned = make(frames, options.radius, protocol=name, progress=advance)

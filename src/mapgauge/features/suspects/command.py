@@ -42,7 +42,7 @@ class SuspectsOptions(Printing):
         None
     )
     poses: o.PosesOption = None
-    worst: Annotated[int, o.worst_option("places", least=0)] = 20
+    worst: Annotated[int, o.worst_option("a place", least=0)] = 20
     protocol: o.ProtocolOption = None
     workers: o.WorkersOption = None
     json: o.JsonOption = False

@@ -10,7 +10,7 @@ from mapgauge.cli import output as out
 from mapgauge.cli import parsing
 from mapgauge.cli.command import command, without_effect
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
-from mapgauge.cli.inputs import Reading, check_files, check_unnamed, is_results, options_of
+from mapgauge.cli.inputs import InputReader, check_files, check_unnamed, is_results, options_of
 from mapgauge.cli.parsing import Texts, refuse, valid
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.words import counted
@@ -28,10 +28,10 @@ class ConsistencyOptions(Printing):
         Texts, o.option("--lags N,...", o.COMPUTED, "Numbers of frames between two outputs.  [default: 1,2,5,10]")
     ] = None
     region: o.RegionOption = "60x30"
-    cutoff: o.CutoffOption = None
+    cutoff: Annotated[float, o.ONE_CUTOFF] = 1.5
     classes: Annotated[Texts, o.classes_option("all")] = None
     workers: o.WorkersOption = None
-    worst: Annotated[int, o.worst_option("the transitions with the largest flicker", least=0)] = 5
+    worst: Annotated[int, o.worst_option("two frames between which the output changes", least=0)] = 5
     figure: Annotated[Path | None, o.figure_option("the flicker over the lag")] = None
     json: o.JsonOption = False
     csv: o.CsvOption = False
@@ -41,8 +41,8 @@ class ConsistencyOptions(Printing):
 def consistency(options: ConsistencyOptions) -> None:
     """Measure how much the output flickers.
 
-    Earlier output is moved into later frames by their poses and compared with PLD where both show the same place. No
-    truth is needed, only poses.
+    Moves the output of each frame into a later frame by their poses, and compares both with PLD where they show the
+    same place. This needs poses, but no truth.
     """
     from mapgauge.features.tracks.consistency import LAGS, MARGIN, check_lags, inner
     from mapgauge.geometry.cropping import check_region
@@ -51,13 +51,12 @@ def consistency(options: ConsistencyOptions) -> None:
         without_effect(options, ["worst"], f"with --{options.form}, which is for the text only")
     lags = valid("--lags", check_lags, parsing.numbers("--lags", options.lags, int) or LAGS)
     region = parsing.parse_region(options.region)
-    cutoff = parsing.one_cutoff(options.cutoff, default=1.5)
     valid("--region", inner, valid("--region", check_region, region), MARGIN)
     names = parsing.file_names(options.predictions)
     check_targets([options.figure], [*options.predictions, options.poses])
     check_figure(options.figure)
     check_files(*options.predictions, *_file_of_poses(options.poses))
-    methods = _measured(options, names, lags=lags, region=region, cutoff=cutoff)
+    methods = _measured(options, names, lags=lags, region=region)
     emit(options, FlickerOfMethods(methods, options.worst))
     if options.figure is not None:
         from mapgauge import plot
@@ -78,12 +77,11 @@ def _measured(
     *,
     lags: Sequence[int],
     region: tuple[float, float],
-    cutoff: float,
 ) -> dict[str, Any]:
     """Return the flicker of each method."""
     from mapgauge.features.tracks.consistency import consistency as measure
 
-    reading = Reading(workers=options.workers)
+    reading = InputReader(workers=options.workers)
     if options.poses is None:
         poses = None
     else:
@@ -98,7 +96,7 @@ def _measured(
                 classes=parsing.listed(options.classes) or None,
                 lags=lags,
                 region=region,
-                cutoff=cutoff,
+                cutoff=options.cutoff,
                 workers=options.workers,
                 progress=advance,
             )
@@ -179,9 +177,9 @@ class TrackOptions:
         ),
     ] = "pld"
     look_back: Annotated[
-        int, o.option("--look-back N", o.COMPUTED, "Number of earlier frames in which a track is looked for.")
+        int, o.option("--look-back N", o.COMPUTED, "Number of earlier frames that are searched for a track.")
     ] = 5
-    cutoff: o.CutoffOption = None
+    cutoff: Annotated[float, o.ONE_CUTOFF] = 1.5
     region: o.RegionOption = "60x30"
     workers: o.WorkersOption = None
 
@@ -199,8 +197,8 @@ def track(options: TrackOptions) -> None:
     from mapgauge.io import write
 
     predictions = options.predictions
-    region, cutoff = _check_track(options)
-    reading = Reading(workers=options.workers)
+    region = _check_track(options)
+    reading = InputReader(workers=options.workers)
     frames = reading.alone(predictions)
     with out.progress(f"tracking {predictions}", "scenes") as advance:
         if options.poses is None:
@@ -217,7 +215,7 @@ def track(options: TrackOptions) -> None:
             method=cast("Any", options.method),
             confidence=confidence,
             look_back=options.look_back,
-            cutoff=cutoff,
+            cutoff=options.cutoff,
             region=region,
             workers=options.workers,
             progress=advance,
@@ -236,8 +234,8 @@ def track(options: TrackOptions) -> None:
     out.inform(f"written to {options.output}")
 
 
-def _check_track(options: TrackOptions) -> tuple[tuple[float, float], float]:
-    """Refuse options that do not fit, and files that cannot be read or written. Return the region and the cutoff."""
+def _check_track(options: TrackOptions) -> tuple[float, float]:
+    """Refuse options that do not fit, and files that cannot be read or written. Return the region."""
     from mapgauge.arguments import check_whole
     from mapgauge.geometry.cropping import check_region
 
@@ -251,8 +249,7 @@ def _check_track(options: TrackOptions) -> tuple[tuple[float, float], float]:
         without_effect(options, ["cutoff"], "without --method pld")
     valid("--look-back", check_whole, "look-back", options.look_back, 1)
     region = parsing.parse_region(options.region)
-    cutoff = parsing.one_cutoff(options.cutoff, default=1.5)
     valid("--region", check_region, region)
     check_targets([output], [options.predictions, options.poses])
     check_files(options.predictions, *_file_of_poses(options.poses))
-    return region, cutoff
+    return region

@@ -11,7 +11,7 @@ from mapgauge.geometry.polylines import Polylines, ranges
 from mapgauge.truth.cutting import shapes
 from mapgauge.truth.cutting.crossings import MERGES, Crossings
 from mapgauge.truth.cutting.shapes import Geometries
-from mapgauge.truth.rules import Rules
+from mapgauge.truth.rules import TruthRules
 from mapgauge.typing import Bounds, Points
 
 
@@ -81,7 +81,7 @@ def cut_lines(
     return by_frame(len(patches), fragments)
 
 
-def cut_polygons(layer: shapes.Layer, patches: shapes.Patches, rules: Rules) -> list[list[Fragment]]:
+def cut_polygons(layer: shapes.Layer, patches: shapes.Patches, rules: TruthRules) -> list[list[Fragment]]:
     """Return the outlines of crossings in each patch, after the polygons were cut at its edge and merged."""
     if not len(layer):
         return by_frame(len(patches), [])

@@ -16,7 +16,7 @@ from mapgauge.truth.datasets import Classes, Frame, map_findings
 from mapgauge.truth.from_argoverse2.frame_dividers import LanePathDividers, PaintedDividers, line_points
 from mapgauge.truth.from_argoverse2.vector_map import Outline, VectorMap
 from mapgauge.truth.from_argoverse2.views import Views
-from mapgauge.truth.rules import Rules
+from mapgauge.truth.rules import TruthRules
 from mapgauge.typing import Flags, Indices
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Outlines:
     """Outlines of crossings or of drivable areas, in the order of the file."""
 
-    def __init__(self, outlines: Sequence[Outline], rules: Rules) -> None:
+    def __init__(self, outlines: Sequence[Outline], rules: TruthRules) -> None:
         """Choose the outlines that are polygons, and that are valid if the rules skip others."""
         chosen = [outline for outline in outlines if outline.is_polygon()]
         self.left_out: list[str] = [f"{outline.id}" for outline in outlines if not outline.is_polygon()]
@@ -50,7 +50,7 @@ class Outlines:
 class Argoverse2FrameByFrame:
     """The elements of a map, which are cut, merged and joined in each frame."""
 
-    def __init__(self, content: VectorMap, rules: Rules) -> None:
+    def __init__(self, content: VectorMap, rules: TruthRules) -> None:
         """Prepare the elements that the rules need."""
         self.crossings: Outlines = Outlines(content.crossings, rules)
         self.areas: Outlines = Outlines(content.areas, rules)
@@ -74,7 +74,7 @@ class Argoverse2FrameByFrame:
             left_out=self.areas.left_out + short + self.crossings.left_out,
         )
 
-    def cut(self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]) -> Classes:
+    def cut(self, frames: Sequence[Frame], rules: TruthRules, region: tuple[float, float]) -> Classes:
         """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
         views = Views(np.array([frame.pose for frame in frames]).reshape(-1, 4, 4), region)
         edges, frame = self._boundaries(views, rules)
@@ -96,7 +96,7 @@ class Argoverse2FrameByFrame:
             for groups in shown
         ]
 
-    def _boundaries(self, views: Views, rules: Rules) -> tuple[Geometries, Indices]:
+    def _boundaries(self, views: Views, rules: TruthRules) -> tuple[Geometries, Indices]:
         """Return the edges of the union of drivable areas, in the coordinates of the vehicle, and their frames."""
         near = views.near(self.areas.points, rules.cut_in)
         areas = near.polygons()
@@ -114,7 +114,7 @@ class Argoverse2FrameByFrame:
         )
         return shapes.cut_edges(unions, views.box(rules.boundary_grow))
 
-    def _single_crossings(self, views: Views, rules: Rules) -> Iterator[tuple[int, Fragment]]:
+    def _single_crossings(self, views: Views, rules: TruthRules) -> Iterator[tuple[int, Fragment]]:
         """Yield the outline of each crossing, cut as a line, with its frame."""
         near = views.near(self.crossings.points, "vehicle")
         rings, _ = shapes.rings_in(near.polygons(), clockwise=rules.crossing_clockwise, holes=False)
@@ -128,7 +128,7 @@ class Argoverse2FrameByFrame:
             if area >= rules.crossing_least:
                 yield frame, Fragment(points, (self.crossings.ids[row],))
 
-    def _merged_crossings(self, views: Views, rules: Rules) -> Iterator[tuple[int, Fragment]]:
+    def _merged_crossings(self, views: Views, rules: TruthRules) -> Iterator[tuple[int, Fragment]]:
         """Yield the outlines of crossings that were cut and merged. The parts of an outline are one line."""
         near = views.near(self.crossings.points, "map")
         pieces, crossing = shapes.polygons_in(shapely.intersection(near.polygons(), views.rectangles[near.frame]))

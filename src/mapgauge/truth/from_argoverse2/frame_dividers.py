@@ -16,7 +16,7 @@ from mapgauge.truth.cutting.fragments import Fragment
 from mapgauge.truth.cutting.shapes import Geometries, as_geometries, frame_slices, lines_in, linestrings
 from mapgauge.truth.from_argoverse2.vector_map import Argoverse2Lane, SegmentSide
 from mapgauge.truth.from_argoverse2.views import Views
-from mapgauge.truth.rules import Rules
+from mapgauge.truth.rules import TruthRules
 from mapgauge.typing import Flags, Indices, Points
 
 DECIMALS = 3  # of the points of the graph, in metres
@@ -58,7 +58,7 @@ class PaintedDividers:
         self.simple: Flags = shapely.is_simple(self.in_map)
         self._copies: dict[tuple[int, int], bool] = {}  # of whole lines
 
-    def cut(self, views: Views, rules: Rules, edges: Sequence[Geometries]) -> list[list[Fragment]]:
+    def cut(self, views: Views, rules: TruthRules, edges: Sequence[Geometries]) -> list[list[Fragment]]:
         """Return the dividers of each frame, in the coordinates of the vehicle. ``edges`` are its boundaries."""
         near = views.near(self.lines, "vehicle")
         whole = near.inside & self.simple[near.row]
@@ -78,7 +78,7 @@ class PaintedDividers:
             dividers.append(join_in_order(named, rules.join_distance))
         return dividers
 
-    def _without_copies(self, lines: Geometries, row: Indices, whole: Flags, rules: Rules) -> list[int]:
+    def _without_copies(self, lines: Geometries, row: Indices, whole: Flags, rules: TruthRules) -> list[int]:
         """Return the indices of the lines that are not copies. Pairs of whole lines are compared once, in the map."""
         if not len(lines):
             return []
@@ -103,7 +103,7 @@ class PaintedDividers:
 class LanePathDividers:
     """The lines between neighbouring lanes of a map, for the rules of MapTRv2 and MapTracker."""
 
-    def __init__(self, lanes: Sequence[Argoverse2Lane], rules: Rules) -> None:
+    def __init__(self, lanes: Sequence[Argoverse2Lane], rules: TruthRules) -> None:
         """Collect the lanes with a valid outline that are not in an intersection."""
         left = {lane.id: border_of(lane, "left") for lane in lanes}
         right = {lane.id: border_of(lane, "right") for lane in lanes}
@@ -120,7 +120,7 @@ class LanePathDividers:
         if rules.divider_source == "one-way-paths":
             self.same = [same_lines(list(sides.values())) for sides in self.sides]
 
-    def cut(self, views: Views, rules: Rules, edges: Sequence[Geometries]) -> list[list[Fragment]]:
+    def cut(self, views: Views, rules: TruthRules, edges: Sequence[Geometries]) -> list[list[Fragment]]:
         """Return the dividers of each frame, in the coordinates of the vehicle. ``edges`` are its boundaries."""
         named: list[Fragment] = []
         frames: list[int] = []

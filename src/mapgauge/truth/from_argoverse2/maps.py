@@ -26,7 +26,7 @@ from mapgauge.truth.datasets import Cutter, MapLayers, map_findings
 from mapgauge.truth.from_argoverse2.frame_by_frame import Argoverse2FrameByFrame
 from mapgauge.truth.from_argoverse2.frame_dividers import firsts
 from mapgauge.truth.from_argoverse2.vector_map import Outline, VectorMap, distinct, read_vector_map
-from mapgauge.truth.rules import Rules
+from mapgauge.truth.rules import TruthRules
 from mapgauge.typing import Points
 
 SideId: TypeAlias = tuple[int, str]  # id of a lane segment, and "left" or "right"
@@ -44,7 +44,7 @@ class LaneSide(NamedTuple):
     intersection: bool  # whether the lane segment is inside an intersection
 
 
-def read_map(log: Path, rules: Rules) -> Cutter:
+def read_map(log: Path, rules: TruthRules) -> Cutter:
     """Return what cuts the map of a log."""
     content = read_vector_map(log)
     if rules.per_frame:
@@ -52,7 +52,7 @@ def read_map(log: Path, rules: Rules) -> Cutter:
     return make_layers(content, rules)
 
 
-def make_layers(content: VectorMap, rules: Rules) -> MapLayers:
+def make_layers(content: VectorMap, rules: TruthRules) -> MapLayers:
     """Return the layers by the rules. Dividers and boundaries are made once, so they are the same in all frames."""
     repaired: list[str] = []
     left_out: list[str] = []
@@ -90,7 +90,7 @@ def make_layers(content: VectorMap, rules: Rules) -> MapLayers:
     )
 
 
-def make_dividers(sides: Iterable[LaneSide], rules: Rules, road_edges: Geometries) -> Lines:
+def make_dividers(sides: Iterable[LaneSide], rules: TruthRules, road_edges: Geometries) -> Lines:
     """Return the dividers of a map, each with the smallest id of the lines that it was made from."""
     if rules.divider_source == "lane-marks":
         lines = _drop_duplicates(_lines(side for side in sides if side.painted), rules)
@@ -145,7 +145,7 @@ def _partners(points: Sequence[Points], ids: Sequence[SideId], distance: float) 
     return partner
 
 
-def _drop_duplicates(lines: Lines, rules: Rules) -> Lines:
+def _drop_duplicates(lines: Lines, rules: TruthRules) -> Lines:
     """Drop duplicates of longer lines. If two are equally long, to the millimetre, the smaller id is kept."""
     geometries, ids = lines
     if not ids:
@@ -166,7 +166,7 @@ def _drop_duplicates(lines: Lines, rules: Rules) -> Lines:
     return _pick(lines, firsts(order, (a[same], b[same])))
 
 
-def _drop_along_edges(lines: Lines, road_edges: Geometries, rules: Rules) -> Lines:
+def _drop_along_edges(lines: Lines, road_edges: Geometries, rules: TruthRules) -> Lines:
     """Drop lines along the edge of the road. The test is the same as for duplicates."""
     geometries, ids = lines
     coords, owner = shapely.get_coordinates(road_edges, return_index=True)

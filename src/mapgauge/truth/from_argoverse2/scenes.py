@@ -17,7 +17,7 @@ from mapgauge.truth.datasets import Cutter, Frame, Scene
 from mapgauge.truth.from_argoverse2.maps import read_map
 from mapgauge.truth.from_argoverse2.vector_map import find_map, read_lane_graph
 from mapgauge.truth.lane_graphs import LaneGraph
-from mapgauge.truth.rules import Rules
+from mapgauge.truth.rules import TruthRules
 from mapgauge.truth.selection import FAILED_LOGS, FrameSelection, check_scenes, choose_split, split_named
 from mapgauge.words import counted
 
@@ -35,7 +35,7 @@ class Argoverse2:
 
     name = "argoverse2"
 
-    def __init__(self, root: Path, selection: FrameSelection, rules: Rules) -> None:
+    def __init__(self, root: Path, selection: FrameSelection, rules: TruthRules) -> None:
         """Find the folders of all logs. Nothing is read yet."""
         if (root / SENSOR).is_dir() and not any((root / name).is_dir() for name in FOLDERS):
             root = root / SENSOR
@@ -98,7 +98,7 @@ class Argoverse2:
             self.findings += tuple(findings_about(without, "warning", "sweeps-missing", text=text, remedy=remedy))
         return scenes
 
-    def cutter(self, scene: Scene, rules: Rules) -> Cutter:
+    def cutter(self, scene: Scene, rules: TruthRules) -> Cutter:
         """Return the map of a log. Every log has a map of its own."""
         return read_map(self.logs[scene.map], rules)
 

@@ -11,7 +11,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.frames.tracks import frames_by_scene
 from mapgauge.truth.datasets import Frame, MapLayers, Scene
 from mapgauge.truth.lane_graphs import LaneGraph
-from mapgauge.truth.rules import Rules
+from mapgauge.truth.rules import TruthRules
 
 
 class OwnMap:
@@ -59,7 +59,7 @@ class OwnMap:
             for name, rows in frames_by_scene(poses).items()
         ]
 
-    def cutter(self, scene: Scene, rules: Rules) -> MapLayers:
+    def cutter(self, scene: Scene, rules: TruthRules) -> MapLayers:
         """Return the layers of the map, which all scenes share."""
         return self.layers
 

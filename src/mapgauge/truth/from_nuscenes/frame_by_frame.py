@@ -17,7 +17,7 @@ from mapgauge.truth.cutting.crossings import MERGES, Crossings
 from mapgauge.truth.cutting.fragments import Fragment, by_frame, name_boundaries, simplify_fragments
 from mapgauge.truth.cutting.shapes import Geometries
 from mapgauge.truth.datasets import Classes, Frame
-from mapgauge.truth.rules import Rules
+from mapgauge.truth.rules import TruthRules
 from mapgauge.typing import Forward, Indices, Points
 
 
@@ -131,7 +131,7 @@ class NuScenesFrameByFrame:
         for layer in (self.crossings, self.dividers, *self.areas, self.edges):
             _ = layer.tree
 
-    def cut(self, frames: Sequence[Frame], rules: Rules, region: tuple[float, float]) -> Classes:
+    def cut(self, frames: Sequence[Frame], rules: TruthRules, region: tuple[float, float]) -> Classes:
         """Return the fragments of each class, in the order of ``CLASSES``, in each frame, with x forward."""
         centres = np.array([frame.pose[:2, 3] for frame in frames])
         headings = [frame.heading for frame in frames]
@@ -145,7 +145,7 @@ class NuScenesFrameByFrame:
         classes = (self._cut_crossings(boxes, rules), self._cut_dividers(boxes), boundaries)
         return [simplify_fragments(fragments, rules.simplify) for fragments in classes]
 
-    def _cut_crossings(self, boxes: PlacedBoxes, rules: Rules) -> list[list[Fragment]]:
+    def _cut_crossings(self, boxes: PlacedBoxes, rules: TruthRules) -> list[list[Fragment]]:
         """Return the outlines of crossings in each box, merged by the rules."""
         pieces = cut_pieces(self.crossings, boxes)
         polygons, owner = shapes.polygons_in(pieces.local)

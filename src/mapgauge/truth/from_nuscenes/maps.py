@@ -15,7 +15,7 @@ from mapgauge.truth.datasets import Cutter, MapLayers, map_findings
 from mapgauge.truth.from_nuscenes.frame_by_frame import NuScenesFrameByFrame
 from mapgauge.truth.from_nuscenes.tables import records_by_token, repeated_records
 from mapgauge.truth.json_files import read_json
-from mapgauge.truth.rules import Rules
+from mapgauge.truth.rules import TruthRules
 from mapgauge.typing import Points
 
 VERSION = "1.3"  # of the map expansion that the public repositories use
@@ -66,7 +66,7 @@ Shape = TypeVar("Shape", _NuScenesLine, _Polygon)
 T = TypeVar("T")
 
 
-def read_map(root: Path, location: str, rules: Rules) -> Cutter:
+def read_map(root: Path, location: str, rules: TruthRules) -> Cutter:
     """Read the layers of one location that the rules need, and return what cuts them."""
     remedy = f"Download the map expansion, version {VERSION}, which is separate from the other data"
     if (root / "maps" / f"{location}.json").is_file():
@@ -100,7 +100,7 @@ class _MapReader:
         self.repaired: list[str] = []
         self.skipped: list[str] = []
 
-    def cutter(self, rules: Rules) -> Cutter:
+    def cutter(self, rules: TruthRules) -> Cutter:
         """Return the layers that the rules need, prepared in the way that the rules need."""
         needed = (*rules.crossings, *rules.dividers, *rules.boundaries)
         lacking = [name for name in needed if getattr(self.content, name) is None]

@@ -18,7 +18,7 @@ from mapgauge.truth.from_nuscenes.lane_graph import read_lane_graph
 from mapgauge.truth.from_nuscenes.maps import read_map
 from mapgauge.truth.from_nuscenes.tables import ROOT, R, find_records, read_table, records_by_token, repeated_records
 from mapgauge.truth.lane_graphs import LaneGraph
-from mapgauge.truth.rules import Rules
+from mapgauge.truth.rules import TruthRules
 from mapgauge.truth.selection import MISLOCATED, FrameSelection, check_scenes, choose_split, split_named
 from mapgauge.typing import Points
 from mapgauge.words import counted
@@ -74,7 +74,7 @@ class NuScenes:
 
     name = "nuscenes"
 
-    def __init__(self, root: Path, version: str, selection: FrameSelection, rules: Rules) -> None:
+    def __init__(self, root: Path, version: str, selection: FrameSelection, rules: TruthRules) -> None:
         """Check that the folder of the tables exists. ``scenes`` reads the tables."""
         self.root = root
         self.version = version
@@ -130,7 +130,7 @@ class NuScenes:
         self.findings += tuple(findings_about(empty, "warning", "scenes-empty", text=text, remedy=remedy))
         return scenes
 
-    def cutter(self, scene: Scene, rules: Rules) -> Cutter:
+    def cutter(self, scene: Scene, rules: TruthRules) -> Cutter:
         """Return the map of a scene. Each map is read once."""
         with self._reading:
             if scene.map not in self._maps:

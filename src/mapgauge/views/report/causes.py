@@ -10,7 +10,7 @@ from mapgauge.frames.content import by_row
 from mapgauge.frames.instances import is_box
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.causes import CAUSES, CAUSES_OF_PLD, family_of, label_of
-from mapgauge.metrics.completeness import COMPLETENESS
+from mapgauge.metrics.explaining import EXPLAINING
 from mapgauge.metrics.metric import Metric
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import family_colours, part_colours
@@ -21,11 +21,6 @@ from mapgauge.results.results import Results
 from mapgauge.typing import Floats
 from mapgauge.views.pictograms import PICTURES
 from mapgauge.views.report.pack import Added, Arrays, Section
-
-# Instances of all methods up to which causes are computed unless they are switched off. Together with
-# completeness, an instance takes about 5 us: 2.5 s of one core for a method on the 6,019 frames of the nuScenes
-# validation set.
-LIMIT = 1_200_000
 
 
 def has_causes(results: Results) -> bool:
@@ -88,25 +83,20 @@ class CausesSection(Section):
         zip((value.key for value in CAUSES_OF_PLD.with_role("part")), CAUSES.values(), strict=True)
     )
 
-    def prepared(self, methods: list[Results], wanted: bool | None) -> tuple[list[Results], str]:
-        """Return the results with the metric ``causes``, and a sentence if it would take long.
+    def prepared(self, methods: list[Results], wanted: bool | None) -> list[Results]:
+        """Return the results with the metric ``causes``, and with ``completeness`` if it is wanted.
 
-        If it is wanted, ``completeness`` is computed as well. If ``wanted`` is None, ``causes`` is computed if all
-        results have PLD of order 1 and the geometry, and there are at most ``LIMIT`` instances. What an evaluation has
-        scored along is not computed again, and has no limit.
+        If ``wanted`` is None, ``causes`` is computed if all results have PLD of order 1 and the geometry. What an
+        evaluation has scored along is not computed again.
         """
         if wanted:
-            return [with_metrics(method, [COMPLETENESS.name, CAUSES_OF_PLD.name]) for method in methods], ""
+            return [with_metrics(method, EXPLAINING) for method in methods]
         if wanted is False or not all(map(has_causes, methods)):
-            return methods, ""
-        lacking = [method for method in methods if not method.has_scored([CAUSES_OF_PLD.name])]
-        count = sum(int(method.scores.predicted.sum() + method.scores.true.sum()) for method in lacking)
-        if count > LIMIT:
-            return methods, (
-                f"The causes of PLD are not computed for all frames, because there are {count:,} instances. To compute "
-                "them, pass causes=True to write_report, or use mapgauge report --causes."
-            )
-        return [with_metrics(method, [CAUSES_OF_PLD.name]) for method in methods], ""
+            return methods
+        for method in methods:
+            # The answer needs both: they are scored together and kept with the data.
+            with_metrics(method, EXPLAINING)
+        return [with_metrics(method, [CAUSES_OF_PLD.name]) for method in methods]
 
     def columns(self, results: Results, wanted: bool | None) -> Arrays:
         """Return the causes of all instances."""

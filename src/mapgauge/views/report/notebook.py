@@ -65,7 +65,7 @@ def first_screen(results: Results | Sequence[Results], *, names: Sequence[str] |
     True
     """
     given = [results] if isinstance(results, Results) else list(results)
-    methods, called, _ = prepared(given, names, None)
+    methods, called = prepared(given, names, None)
     ordered = [methods[0], *(in_order_of(methods[0], method) for method in methods[1:])]
     comparison = compare(methods, names=called)
     said = combined([explain(*named) for named in zip(methods, called, strict=True)], comparison)

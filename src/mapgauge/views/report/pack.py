@@ -50,9 +50,9 @@ class Section:
         """The package of the script, the style and the elements: the one that the section is defined in."""
         return type(self).__module__.rpartition(".")[0]
 
-    def prepared(self, methods: list[Results], wanted: bool | None) -> tuple[list[Results], str]:
-        """Return the results with further metrics, and a sentence if these would take long."""
-        return methods, ""
+    def prepared(self, methods: list[Results], wanted: bool | None) -> list[Results]:
+        """Return the results with further metrics."""
+        return methods
 
     def scenes(self, methods: Sequence[Results]) -> list[list[int]]:
         """Return the frames of scenes that should be drawn as a whole, the first ones first."""

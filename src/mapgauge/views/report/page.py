@@ -12,7 +12,7 @@ from itertools import count as counting
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mapgauge.answers.answer import combined, explain
+from mapgauge.answers.answer import Answer, combined, explain
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.io.files.writing import save
 from mapgauge.markup import Html, html, joined
@@ -65,6 +65,7 @@ def write_report(
     tags: Tags | None = None,
     with_paths: bool = False,
     card: str | os.PathLike[str] | None = None,
+    answer: Answer | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Write results as one self-contained HTML page.
@@ -84,14 +85,15 @@ def write_report(
         title: Title of the page. If None, the names of the methods.
         causes: Whether to compute the metrics ``causes`` and ``completeness`` from the geometry. The page then has the
             causes of PLD as bars, lists frames by each cause, and shows the instances of a cause in the drawings. If
-            None, ``causes`` is computed if all results have PLD of order 1 and the geometry, and if there are at most
-            1,200,000 instances. What was scored as ``extra`` of ``evaluate`` is not computed again, and has no limit.
+            None, ``causes`` is computed if all results have PLD of order 1 and the geometry. What was scored as
+            ``extra`` of ``evaluate`` is not computed again.
         by: A column, ``"scene"`` or one of the tags. The page then has the values of its slices; see ``Results.by``.
         tags: Tags of frames or scenes, from ``read_tags``.
         with_paths: Whether the page names the inputs by their whole paths. By default it has the names of the files
             only, as a paper under double-blind review needs.
         card: A picture to write besides: the first screen as 1200 x 630 pixels, for a pull request or a chat. Its
             suffix is png, svg or pdf. It needs matplotlib (the extra ``plot``), and no browser.
+        answer: What ``mg.answer`` said about these results, under the same names. If None, it is computed.
         progress: Called with the number of frames prepared so far and their total, over all methods.
 
     >>> import pathlib, tempfile
@@ -112,19 +114,25 @@ def write_report(
         drawn: Query | int | None = parse(frames)
     else:
         drawn = frames
-    methods, called, notes = prepared(methods, names, causes)
+    methods, called = prepared(methods, names, causes)
+    if answer is not None:
+        _check_answer(answer, called)
     ordered = [methods[0], *(in_order_of(methods[0], method) for method in methods[1:])]
     with ThreadPoolExecutor(2) as pool:  # the comparison runs mostly in kernels, and the rest mostly in Python
         comparing = pool.submit(compare, methods, names=called)
-        explaining = [pool.submit(explain, method, name) for method, name in zip(methods, called, strict=True)]
+        explaining = []
+        if answer is None:
+            explaining = [pool.submit(explain, method, name) for method, name in zip(methods, called, strict=True)]
         explorer = explorer_part(ordered, called, drawn, causes=causes, tags=tags, progress=progress)
         comparison = comparing.result()
-        said = combined([told.result() for told in explaining], comparison)
+        if answer is None:
+            said = combined([told.result() for told in explaining], comparison)
+        else:
+            said = answer
     if by is None:
         sliced = []
     else:
         sliced = Slices.together([method.by(by, tags=tags) for method in methods])
-    about = " ".join(filter(None, [explorer.about, *notes]))
     if with_paths:
         named = ordered
     else:
@@ -133,7 +141,7 @@ def write_report(
     heading = title or ", ".join(called)
     explorer.meta.update(first_meta(ordered, called, comparison, said))
     first = first_elements(said, panel_of_sections("where", ordered, called), top.worries)
-    page = page_of(heading, top, about, explorer=explorer, first=first)
+    page = page_of(heading, top, explorer.about, explorer=explorer, first=first)
     # File names may contain bytes that are not valid text. They are written as numeric character references.
     save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
     if card is not None:
@@ -141,17 +149,24 @@ def write_report(
         write_card(card, heading, top.subtitle, sentences, explorer.meta)
 
 
+def _check_answer(answer: Answer, names: Sequence[str]) -> None:
+    """Refuse an answer about other methods."""
+    if not isinstance(answer, Answer):
+        raise InvalidInput(f"answer must be what mg.answer returns, got {type(answer).__name__}")
+    about = [facts.name for facts in answer.methods]
+    if about != list(names):
+        raise InvalidInput(f"answer is about {', '.join(about)}, expected one about {', '.join(names)}")
+
+
 def prepared(
     methods: list[Results], names: Sequence[str] | None, causes: bool | None
-) -> tuple[list[Results], Sequence[str], list[str]]:
-    """Return methods with the metrics that the page shows, their names, and notes. They must be comparable."""
-    notes = []
+) -> tuple[list[Results], Sequence[str]]:
+    """Return methods with the metrics that the page shows, and their names. They must be comparable."""
     for section in sections():
-        methods, note = section.prepared(methods, causes)
-        notes.append(note)
+        methods = section.prepared(methods, causes)
     called = method_names(methods, names)
     check_comparable(methods, called)
-    return methods, called, notes
+    return methods, called
 
 
 class ExplorerPart(NamedTuple):
