@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from benchmarks.tables import heading, machine, row
 from playwright.sync_api import Browser, sync_playwright
@@ -26,7 +27,8 @@ RUNS = 3
 def prepare(folder: Path, frames: int, predictions: int, methods: int) -> list[str]:
     """Write predictions, truth and results of each method. Return the names of the results."""
     names = []
-    for quality in ("good", "poor")[:methods]:
+    qualities: tuple[Literal["good", "poor"], ...] = ("good", "poor")
+    for quality in qualities[:methods]:
         found, truth = demo_world(frames, predictions=predictions, quality=quality)
         mg.write(found, folder / f"{quality}.parquet")
         mg.write(truth, folder / "truth.parquet")

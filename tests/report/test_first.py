@@ -82,6 +82,18 @@ def test_a_class_and_a_cause_are_filters_with_chips(show: Show, two: Path) -> No
     assert page.locator("#why-due_to_missed").get_attribute("aria-pressed") == "false"
 
 
+@pytest.mark.parametrize("name", ["divider", "boundary"])
+def test_the_value_above_a_drawing_is_that_of_the_lines_in_it(
+    show: Show, two: Path, methods: list[mg.Results], name: str
+) -> None:
+    page = show(two, f"#frame=scene-0001-4&of={name}")
+    by_token = [{row["token"]: row["pld"] for row in method.frames(class_name=name)} for method in methods]
+    captions = page.locator(".panel figcaption > span").all_inner_texts()
+    assert [text.split(" = ")[0] for text in captions] == [
+        f"{name}: PLD {values['scene-0001-4']:.3f}" for values in by_token
+    ]
+
+
 def test_a_filter_draws_the_first_frame_of_the_list(show: Show, two: Path) -> None:
     page = show(two)
     page.select_option("#method", "1-0")
@@ -235,7 +247,9 @@ def test_a_scene_is_played_from_a_cell(show: Show, one: Path) -> None:
 def test_the_grid_has_the_frames_of_the_list(show: Show, two: Path) -> None:
     page = show(two)
     expected = listed(page)[:5]
+    expect(page.locator("#grid-frames")).not_to_be_in_viewport()
     page.keyboard.press("2")
+    expect(page.locator("#grid-frames")).to_be_in_viewport()
     page.wait_for_selector("#grid-frames .thumb path")
     titles = page.locator("#grid-frames .thumb-button").evaluate_all("all => all.map((b) => b.title)")
     assert titles[:5] == expected
@@ -249,6 +263,9 @@ def test_the_grid_has_the_frames_of_the_list(show: Show, two: Path) -> None:
 @pytest.mark.needs_feature("error_map")
 def test_a_piece_of_the_road_is_a_filter_with_a_chip(show: Show, two: Path) -> None:
     page = show(two)
+    assert page.locator("#error-places li").first.inner_text() == "Worst:"
+    page.locator("#error-bar input").fill("4")
+    assert page.locator("#error-places li").first.inner_text() == "Worst (confidence \u2265 0):"
     page.locator("#error-places button").first.click()
     assert page.locator("#chips button").count() == 1
     assert page.locator("#chips button").inner_text().startswith("saw ")

@@ -412,7 +412,8 @@ function showErrorBar() {
   $$("error-about").textContent = [what, `within ${about.cutoff} m`, where].filter(Boolean).join("; ") + merged;
   const places = shownPlaces();
   const sign = isDifference() ? "+" : "";
-  const title = isDifference() ? "Worse at:" : about.least ? `Worst (confidence ≥ ${about.least}):` : "Worst:";
+  const rule = about.least === least && least === 0 ? "" : ` (confidence ≥ ${about.least})`; // they do not follow the slider
+  const title = `${isDifference() ? "Worse at" : "Worst"}${rule}:`;
   $$("error-places").replaceChildren(...(places.length ? [element("li", { textContent: title })] : []), ...places.map((place, k) => {
     const scenes = place.scenes ? `, ${place.scenes} ${place.scenes === 1 ? "scene" : "scenes"}` : "";
     const button = element("button", { type: "button", textContent: `${k + 1} ${place.class} ${place.length} m, ${sign}${place.share}`, title: `${place.frames} ${place.frames === 1 ? "frame" : "frames"}${scenes} saw it` });

@@ -436,13 +436,19 @@ function onKey(event, onView) {
   else if (event.key === "b") blink();
   else if (event.key === "?") showHelp();
   else if (event.key === "Escape" && blinkAt >= 0) blink();
-  else if (event.key in VIEWS && panes.concat([[""]]).some(([name]) => name === VIEWS[event.key])) change({ pane: VIEWS[event.key] });
+  else if (event.key in VIEWS && panes.concat([[""]]).some(([name]) => name === VIEWS[event.key])) showPane(VIEWS[event.key]);
   else return;
   event.preventDefault();
 }
 
 // Keys of what stands beside the drawing. The map is the panel "where", and in `mapgauge view` that of place.js.
 const VIEWS = { 1: "", 2: "grid", 3: panes.some(([name]) => name === "where") ? "where" : "place" };
+
+// Shows what stands beside the drawing, which is below the first screen.
+function showPane(pane) {
+  change({ pane });
+  $$("workbench").scrollIntoView({ block: "start" });
+}
 
 // Buttons in the head of the page for the list, the grid and the map.
 function buildViews() {
@@ -451,10 +457,7 @@ function buildViews() {
     if (pane !== "" && !panes.some(([name]) => name === pane)) continue;
     const button = element("button", { type: "button", textContent: `${names[key]} ${key}`, title: `Key ${key}` });
     button.dataset.view = pane;
-    button.addEventListener("click", () => {
-      change({ pane });
-      $$("workbench").scrollIntoView({ block: "start" });
-    });
+    button.addEventListener("click", () => showPane(pane));
     $$("views").append(button);
   }
   $$("help-button").addEventListener("click", showHelp);
