@@ -129,11 +129,14 @@ def _show_warnings_of_plugins() -> None:
 
 def _without_plugins(arguments: list[str]) -> list[str]:
     """Import the modules that ``--plugin`` names, and return the other arguments."""
-    modules, others = [], []
+    modules = []
+    others = []
     rest = iter(arguments)
     for argument in rest:
-        name, equals, value = argument.partition("=")
-        if name == "--plugin" and (module := value if equals else next(rest, "")):
+        name, equals, module = argument.partition("=")
+        if name == "--plugin" and not equals:
+            module = next(rest, "")
+        if name == "--plugin" and module:
             modules.append(module)
         else:
             others.append(argument)
@@ -192,15 +195,19 @@ def _signals() -> Iterator[list[int]]:
     handlers = {number: handler for number, handler in usual.items() if signal.getsignal(number) is handler}
     for number in handlers:
         signal.signal(number, interrupt)
-    previous, sys.unraisablehook = sys.unraisablehook, report
+    previous = sys.unraisablehook
+    sys.unraisablehook = report
     try:
         yield received
     finally:
         if received:
             _end_workers()
         for number, handler in handlers.items():
-            # A further Ctrl-C would meet Python while it waits for threads and processes, and print a traceback.
-            signal.signal(number, signal.SIG_DFL if number in received else handler)
+            if number in received:
+                # A further Ctrl-C would meet Python while it waits for threads and processes, and print a traceback.
+                signal.signal(number, signal.SIG_DFL)
+            else:
+                signal.signal(number, handler)
         sys.unraisablehook = previous
 
 

@@ -83,7 +83,9 @@ def show_compiling() -> None:
 
     If they cannot be stored, a line says so in any case.
     """
-    WATCH.show, WATCH.clear, WATCH.tell = _show, _clear, warn
+    WATCH.show = _show
+    WATCH.clear = _clear
+    WATCH.tell = warn
 
 
 def _show(done: int, of: int | None, seconds: float) -> None:

@@ -47,7 +47,10 @@ def titled(key: str, protocol: "Protocol | None" = None) -> str:
     """
     from mapgauge.metrics.table import heading
 
-    return heading(key, protocol, " [%]" if _is_percent(key) else "")
+    unit = ""
+    if _is_percent(key):
+        unit = " [%]"
+    return heading(key, protocol, unit)
 
 
 def number(key: str, value: float | None) -> str:
@@ -73,11 +76,19 @@ def cells(
     """
     best = _best(key, values)
     texts = [number(key, value) for value in values]
-    shown = [text if text == "--" else rf"$\mathbf{{{text}}}$" if text == best else f"${text}$" for text in texts]
-    return [
-        text if limits is None else rf"{text} {{\scriptsize [{number(key, limits[0])}, {number(key, limits[1])}]}}"
-        for text, limits in zip(shown, bounds or [None] * len(shown), strict=True)
-    ]
+    shown = []
+    for text, limits in zip(texts, bounds or [None] * len(texts), strict=True):
+        if text == best:
+            cell = rf"$\mathbf{{{text}}}$"
+        elif text == "--":
+            cell = text
+        else:
+            cell = f"${text}$"
+        if limits is not None:
+            low, high = limits
+            cell += rf" {{\scriptsize [{number(key, low)}, {number(key, high)}]}}"
+        shown.append(cell)
+    return shown
 
 
 def tabular(header: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], captions: Sequence[str]) -> str:
@@ -152,9 +163,14 @@ def methods_table(
 def _spanning(cells: Sequence[str]) -> list[str]:
     """Return a line of a header in which equal neighbours are joined, and the rules below them."""
     groups = [(text, len(list(same))) for text, same in groupby(cells)]
-    texts, rules, at = [], [], 1
+    texts = []
+    rules = []
+    at = 1
     for text, count in groups:
-        texts.append(text if count == 1 else rf"\multicolumn{{{count}}}{{c}}{{{text}}}")
+        if count == 1:
+            texts.append(text)
+        else:
+            texts.append(rf"\multicolumn{{{count}}}{{c}}{{{text}}}")
         if text:
             rules.append(rf"\cmidrule(lr){{{at}-{at + count - 1}}}")
         at += count
@@ -178,4 +194,6 @@ def _best(key: str, values: Sequence[float | None]) -> str | None:
     known = [value for value in values if value is not None]
     if row is None or row[1].role != "main" or len(known) < 2:
         return None
-    return number(key, min(known) if row[0].lower_is_better else max(known))
+    if row[0].lower_is_better:
+        return number(key, min(known))
+    return number(key, max(known))

@@ -58,7 +58,9 @@ class Methods:
     @property
     def names(self) -> list[str]:
         """The names of the methods."""
-        return file_names(self.files if self.from_results else self.files[:-1])
+        if self.from_results:
+            return file_names(self.files)
+        return file_names(self.files[:-1])
 
     def load(
         self,
@@ -88,7 +90,12 @@ class Methods:
 
         if protocol.cutoffs:
             return
-        files, name = ([], protocol.name) if self.from_results else (self.files, self.protocol)
+        if self.from_results:
+            files = []
+            name = protocol.name
+        else:
+            files = self.files
+            name = self.protocol
         line = evaluate_first(self.command, files, "-p", name, "-c", "1.5")
         raise InvalidInput(
             f"{self.files[0]}: the protocol {full_name(protocol)} has no cutoff to match points by",
@@ -103,10 +110,12 @@ class Methods:
             self._check_cutoff(settings)
         methods = []
         for name, x, y in InputReader(workers=self.workers).each(self.names, self.files[:-1], self.files[-1]):
-            sides = (x, y) if choose is None else choose(x, y)
+            if choose is not None:
+                x, y = choose(x, y)
             with progress(f"evaluating {name}") as advance:
-                methods.append(evaluate(*sides, settings, metrics=metrics, workers=self.workers, progress=advance))
-            warn_of(methods[-1].findings)
+                results = evaluate(x, y, settings, metrics=metrics, workers=self.workers, progress=advance)
+            warn_of(results.findings)
+            methods.append(results)
         distrust(finding for method in methods for finding in method.findings)
         return methods
 

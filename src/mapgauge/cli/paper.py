@@ -107,7 +107,8 @@ def _figures(methods: "list[Results]", names: "Sequence[str]") -> "dict[str, Fig
     shared = [
         key for key in first.metrics if all(method.mean.get(METRICS[key].main.key) is not None for method in methods)
     ]
-    has_pld, hits = PLD.name in shared, [metric.name for metric, _ in hit_metrics(shared)]
+    has_pld = PLD.name in shared
+    hits = [metric.name for metric, _ in hit_metrics(shared)]
     figures: dict[str, Figure] = {}
     if has_pld and first.protocol.order == 1:
         figures["parts.pdf"] = plot.parts(methods, names=names)
@@ -122,14 +123,15 @@ def _figures(methods: "list[Results]", names: "Sequence[str]") -> "dict[str, Fig
 
 def _tables(methods: "list[Results]", names: "Sequence[str]", comparison: "Comparison", line: str) -> dict[str, str]:
     """Return the tables and the provenance, by file. Tables in LaTeX begin with the provenance."""
-    values, protocol = [dict(values_of(method)) for method in methods], methods[0].protocol
+    first = methods[0]
+    values = [dict(values_of(method)) for method in methods]
+    means = latex_columns(first, by_class=False)
+    of_classes = latex_columns(first, by_class=True)
     rows = io.StringIO()
     write_csv(rows_of(comparison), rows)
     return {
-        **{
-            file: methods_table(names, values, latex_columns(methods[0], by_class), [line], protocol=protocol)
-            for file, by_class in (("table.tex", False), ("classes.tex", True))
-        },
+        "table.tex": methods_table(names, values, means, captions=[line], protocol=first.protocol),
+        "classes.tex": methods_table(names, values, of_classes, captions=[line], protocol=first.protocol),
         "intervals.tex": latex_of(comparison, ["mean"], [line]),
         "table.csv": rows.getvalue(),
         "provenance.txt": f"{line}\n{_DIGEST}\n",

@@ -43,11 +43,11 @@ def report(options: ReportOptions) -> None:
     The page draws frames if the results have the geometry (`evaluate --with-geometry`) or if the evaluated files still
     exist. Files that were moved are given with the results: RESULTS,predictions=FILE,truth=FILE.
     """
-    output, card = options.output, options.card
-    if card is None:
-        targets = [output]
-    else:
-        targets = [output, card]
+    output = options.output
+    card = options.card
+    targets = [output]
+    if card is not None:
+        targets.append(card)
     drawn = frames_of(options.frames)
     check_targets(targets, options.files)
     check_page("--output", output)

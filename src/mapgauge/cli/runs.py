@@ -6,7 +6,7 @@
 import typing
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -62,25 +62,32 @@ class RunPlan:
         return self._names(lambda name, protocol: f"{name}, {full_name(protocol)}")
 
     def _names(self, text: Callable[[str, Protocol], str]) -> list[str]:
-        several = len(self.protocols) > 1
-        return [text(name, protocol) if several else name for name, protocol in product(self.names, self.protocols)]
+        if len(self.protocols) == 1:
+            return list(self.names)
+        return [text(name, protocol) for name, protocol in product(self.names, self.protocols)]
 
     def runs(self) -> list[Run]:
         """Return all runs. Rings are for all protocols, or of several for those whose metrics have values in rings."""
         several = len(self.protocols) > 1
+        nowhere = [None] * len(self.labels)
+        targets = self.targets or nowhere
+        folders = self.folders or nowhere
+        runs = []
         pairs = product(self.names, zip(self.protocols, self.metrics, strict=True))
-        return [
-            Run(
+        for k, (name, (protocol, metrics)) in enumerate(pairs):
+            run = Run(
                 name=name,
                 label=self.labels[k],
                 protocol=protocol,
                 metrics=metrics,
-                rings=self.rings if not several or has_rings(metrics) else (),
-                target=self.targets[k] if self.targets else None,
-                work=self.folders[k] if self.folders else None,
+                rings=self.rings,
+                target=targets[k],
+                work=folders[k],
             )
-            for k, (name, (protocol, metrics)) in enumerate(pairs)
-        ]
+            if several and not has_rings(metrics):
+                run = replace(run, rings=())
+            runs.append(run)
+        return runs
 
 
 @dataclass(frozen=True)
@@ -146,7 +153,9 @@ def evaluate_runs(
 
     With ``keep``, all results keep their geometry, for a report. Otherwise only the last do.
     """
-    reported, done, runs = set[Finding](), list[Results](), plan.runs()
+    runs = plan.runs()
+    done: list[Results] = []
+    reported: set[Finding] = set()
     if isinstance(sides, Streamed):
         evaluated = _streamed(plan, runs, sides, watch)
     else:
@@ -160,8 +169,10 @@ def evaluate_runs(
                 results.save(run.target, geometry=geometry)
                 watch.wrote("results", run.target)
         watch.evaluated(run, results)
-        last = len(done) == len(runs) - 1
-        done.append(results if keep or last or isinstance(sides, Streamed) else results.without_data())
+        is_last = len(done) == len(runs) - 1
+        if not keep and not is_last and isinstance(sides, InMemory):
+            results = results.without_data()
+        done.append(results)
     return done
 
 
@@ -193,6 +204,10 @@ def _in_memory(plan: RunPlan, runs: Sequence[Run], sides: InMemory, watch: RunWa
 
 
 def _streamed(plan: RunPlan, runs: Sequence[Run], sides: Streamed, watch: RunWatch) -> Iterator[Results]:
+    metadata = None
+    if plan.noted is not None:
+        date, noted = plan.noted
+        metadata = noted | {DATE: date}
     for k, run in enumerate(runs):
         predictions = sides.predictions[k // len(plan.protocols)]
         if len(runs) > 1:
@@ -215,7 +230,7 @@ def _streamed(plan: RunPlan, runs: Sequence[Run], sides: Streamed, watch: RunWat
                 resume=sides.resume and run.work is not None and run.work.exists(),
                 on_error=sides.on_error,
                 progress=advance,
-                metadata=None if plan.noted is None else plan.noted[1] | {DATE: plan.noted[0]},
+                metadata=metadata,
             )
         if k % len(plan.protocols) == 0:
             watch.read_in_chunks(results)

@@ -73,12 +73,16 @@ def check_target(path: Path) -> None:
     """Refuse a file that cannot be written."""
     _check_name(path)
     target = Path(os.path.realpath(path))  # a link stays, and the file it points to is written
-    reason = remedy = None
+    reason = None
+    remedy = None
     if target.is_dir():
         reason = "expected the name of a file, found a folder"
     elif not target.parent.is_dir():
-        folder, remedy = target.parent if path.is_symlink() else path.parent, "Create it first"
+        folder = path.parent
+        if path.is_symlink():
+            folder = target.parent
         reason = f"the folder {folder} does not exist"
+        remedy = "Create it first"
     elif is_read_only(target.parent):
         reason = f"the disk of {path.parent} is read-only"
         remedy = "Give a name on another disk"
@@ -226,7 +230,8 @@ def _check_input(path: Path, source: Path, *, folder: bool) -> None:
     """Refuse an output that is an input, belongs to a folder that is an input, or is a folder that contains one."""
     if _same(path, source):
         raise overwrites(path)
-    real, against = Path(os.path.realpath(path)), Path(os.path.realpath(source))
+    real = Path(os.path.realpath(path))
+    against = Path(os.path.realpath(source))
     if folder and real in against.parents:
         raise MapgaugeError(f"{path}: this folder contains the input {source}", remedy="Give another folder")
     # Not ``Path.is_dir``, which fails if the name is too long: reading it gives a better error.
@@ -258,7 +263,8 @@ def _is_part(path: Path, real: Path, folder: Path) -> bool:
 
 def _check_name(path: Path) -> None:
     """Refuse a name that is too long for the file system. The folder may not exist yet."""
-    folder, names = path.absolute(), list[str]()
+    folder = path.absolute()
+    names: list[str] = []
     while not os.path.lexists(folder) and folder != folder.parent:
         names.append(folder.name)
         folder = folder.parent

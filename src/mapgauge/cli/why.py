@@ -118,11 +118,18 @@ def _load(sides: Methods, *, fixes: bool) -> list["Results"]:
     """Return results with the causes of PLD, completeness if there are several, and for fixes the geometry."""
     from mapgauge.evaluation.evaluate import with_metrics
     from mapgauge.metrics.causes import CAUSES_OF_PLD
+    from mapgauge.metrics.completeness import COMPLETENESS
+    from mapgauge.metrics.pld import PLD
     from mapgauge.results.instance_costs import check_settings
 
-    wanted = [CAUSES_OF_PLD.name, *(["completeness"] if len(sides.names) > 1 else [])]
+    wanted = [CAUSES_OF_PLD.name]
+    if len(sides.names) > 1:
+        wanted.append(COMPLETENESS.name)
     # Fixes need the causes of instances, and are also judged by the average precisions of the protocol.
-    methods = sides.load(data=False, cutoff=True, metrics=None if fixes else ("pld", *wanted))
+    metrics = None
+    if not fixes:
+        metrics = (PLD.name, *wanted)
+    methods = sides.load(data=False, cutoff=True, metrics=metrics)
     for method in methods:
         check_settings(method.protocol)
     if sides.from_results:
@@ -156,20 +163,23 @@ class SplitByCause(Document):
     def text(self) -> Iterator[Piece]:
         """Return the causes of each method, then of the differences."""
         for called, split in self.splits.items():
-            yield from self._of_method(called if len(self.splits) > 1 else "", split)
+            of = ""
+            if len(self.splits) > 1:
+                of = f" of {called}"
+            yield from self._of_method(of, split)
         for first, second in self.by_cause.differences:
             yield from self.by_cause.text(first, second, "mean")
         if self.tested.count:
             yield Line(str(self.tested))
 
-    def _of_method(self, called: str, split: "Causes") -> Iterator[Piece]:
-        """Return the causes of one method, its fixes, and the frames with most of a cause."""
+    def _of_method(self, of: str, split: "Causes") -> Iterator[Piece]:
+        """Return the causes of one method, its fixes, and the frames with most of a cause. ``of`` names the method."""
         from mapgauge.metrics.causes import label_of
         from mapgauge.protocols import full_name
 
-        of = f" of {called}" if called else ""
         (header, rows), *fixes = split.tables(about=True)
-        yield Table(f"{split.title}{of} by cause ({full_name(split.protocol)})", header, rows, 2)
+        title = f"{split.title}{of} by cause ({full_name(split.protocol)})"
+        yield Table(title, header, rows, fixed=2)
         yield Line(split.sentence())
         if split.mean["localisation"] > 0:
             yield Line(
@@ -178,7 +188,7 @@ class SplitByCause(Document):
             )
         for header, rows in fixes:
             title = f"What fixing one cause alone would bring{of}: changes of means over classes"
-            yield Table(title, header, rows, 2)
+            yield Table(title, header, rows, fixed=2)
             yield Line(
                 "A fix of several causes repairs all of them. Other errors stay as they are, but ideal confidences "
                 "also remove false predictions of every cause. Fixes do not add up"

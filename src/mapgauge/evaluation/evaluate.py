@@ -71,12 +71,8 @@ def evaluate(
         predictions: ``MapFrames`` with confidences, or a file to read them from.
         truth: ``MapFrames``, or a file to read them from.
         protocol: The settings, by name (``mapgauge.protocols.PROTOCOLS``) or as a ``Protocol``.
-        metrics: Names of metrics, also of plug-ins. If None, the metrics for which the protocol has settings.
-            ``pld``, ``completeness``, ``causes``, ``track_pld``, ``lane_graph_pld``, ``network_completeness``,
-            ``network_pld``, ``ap_chamfer``, ``ap_frechet``, ``ap_sospa``, ``raster_ap``, ``raster_iou``,
-            ``raster_frame_iou``, ``c_map``, ``mas``, ``det_l``, ``det_l_ch``, ``det_ls``, ``det_a``, ``det_t``,
-            ``top_ll``, ``top_lt``, ``ols``, ``olus``, ``ols_l``, ``f_lane``, ``geo``, ``topo``, ``jtopo``, ``apls``,
-            ``sda``, ``reach``.
+        metrics: Names of metrics, such as ``"pld"``; ``mapgauge list metrics`` prints all, also those of plug-ins. If
+            None, the metrics for which the protocol has settings.
         extra: Further metrics that are scored in the same pass. Tables, JSON and files leave them out. Sentences,
             figures and the report use them, such as ``("completeness", "causes")``, and need not score them again.
         ranges: Bounds of rings around the ego vehicle in metres, such as ``(0, 10, 20, 30)``. PLD is also computed from
@@ -188,7 +184,9 @@ def evaluate_frames(
 
     ``noted`` is the date and the metadata. If it is None, the date is that of today.
     """
-    date, metadata = noted or checked_metadata(None)
+    if noted is None:
+        noted = checked_metadata(None)
+    date, metadata = noted
     if scenes is not None:
         truth = with_scenes(truth, scenes)
     if not protocol.has_ego and predictions.confidence is None:

@@ -102,9 +102,11 @@ def _values(results: Results, cutoff: float | None) -> dict[str, float | None]:
     """Return the means over classes at one cutoff: the main and headline values of each metric."""
     values = {}
     for metric in map(METRICS.__getitem__, results.metrics):
-        several = metric.at_cutoffs and len(results.protocol.cutoffs) > 1
+        setting = None
+        if metric.at_cutoffs and len(results.protocol.cutoffs) > 1:
+            setting = cutoff
         for value in metric.with_role("main", "headline"):
-            values[value.key] = results.mean[str(ValueKey(value.key, cutoff if several else None))]
+            values[value.key] = results.mean[str(ValueKey(value.key, setting))]
     return values
 
 
@@ -158,19 +160,28 @@ def sweep(
             raise InvalidInput(f"{name} is empty, expected at least one value, or None for the setting of the protocol")
     if cutoffs is not None:
         settings = settings.replace(cutoffs=tuple(cutoffs))
-    samplings: list[dict[str, Any]] = [{"spacing": spacing} for spacing in (() if spacings is None else spacings)]
-    samplings += [{"count": count} for count in (() if counts is None else counts)]
-    areas: list[dict[str, Any]] = [
-        {"region": tuple(region), "crop": True} for region in (() if regions is None else regions)
-    ]
+    samplings: list[dict[str, Any]] = []
+    if spacings is not None:
+        samplings += [{"spacing": spacing} for spacing in spacings]
+    if counts is not None:
+        samplings += [{"count": count} for count in counts]
+    areas: list[dict[str, Any]] = []
+    if regions is not None:
+        areas += [{"region": tuple(region), "crop": True} for region in regions]
     x = loaded(predictions)
     y = loaded(truth)
-    runs = [settings.replace(**area, **sampling) for area, sampling in product(areas or [{}], samplings or [{}])]
+    unchanged: list[dict[str, Any]] = [{}]
+    pairs = product(areas or unchanged, samplings or unchanged)
+    runs = [settings.replace(**area, **sampling) for area, sampling in pairs]
 
     def counted(k: int) -> Progress | None:
         if progress is None:
             return None
         return lambda done, of: progress(k * of + done, len(runs) * of)
 
-    how: dict[str, Any] = {"metrics": metrics, "unknown": unknown, "workers": workers}
-    return Sweep(tuple(evaluate(x, y, run, **how, progress=counted(k)) for k, run in enumerate(runs)))
+    results = []
+    for k, run in enumerate(runs):
+        results.append(
+            evaluate(x, y, run, metrics=metrics, unknown=unknown, workers=workers, progress=counted(k)),
+        )
+    return Sweep(tuple(results))

@@ -178,8 +178,11 @@ class Links:
         self, rows: Flags | Indices | slice, source: Indices | None = None, target: Indices | None = None
     ) -> "Links":
         """Return some of the links, at other instances if these are given."""
-        ends = self.source[rows] if source is None else source, self.target[rows] if target is None else target
-        made = Links.unchecked(*ends, self.weight[rows], self.code[rows], self.kinds)
+        if source is None:
+            source = self.source[rows]
+        if target is None:
+            target = self.target[rows]
+        made = Links.unchecked(source, target, self.weight[rows], self.code[rows], self.kinds)
         made._sort()  # the columns were checked, and only their order may be wrong
         return made
 

@@ -224,16 +224,20 @@ class MapFrames:
         if token not in self.index:
             raise KeyError(f"no frame {token!r}")
         start, stop = self.offsets[self.index[token] : self.index[token] + 2].tolist()
-        return [
-            Instance(
-                self.classes[self.label[i]],
-                self.polylines[i],
-                None if self.confidence is None else float(self.confidence[i]),
-                None if self.track is None else str(self.track[i]) or None,
-                self.ignore is not None and bool(self.ignore[i]),
-            )
-            for i in range(start, stop)
-        ]
+        return [self._instance(i) for i in range(start, stop)]
+
+    def _instance(self, i: int) -> Instance:
+        """Return an instance by its place."""
+        confidence = None
+        if self.confidence is not None:
+            confidence = float(self.confidence[i])
+        track = None
+        if self.track is not None:
+            track = str(self.track[i]) or None
+        ignore = False
+        if self.ignore is not None:
+            ignore = bool(self.ignore[i])
+        return Instance(self.classes[self.label[i]], self.polylines[i], confidence, track=track, ignore=ignore)
 
     @cached_property
     def index(self) -> dict[str, int]:

@@ -218,14 +218,25 @@ class _Lists:
         if frames.confidence is not None:
             entry["id"] = number
         elif frames.track is not None and frames.track[row]:
-            entry["id"] = self._id(row, "traffic_element" if key == "traffic_element" else name)
+            if key == "traffic_element":
+                entry["id"] = self._id(row, key)
+            else:
+                entry["id"] = self._id(row, name)
         if key == "traffic_element":
             attribute = TRAFFIC_ELEMENTS.index(name)
-            entry |= {"category": 1 if attribute < _LIGHTS else 2, "attribute": attribute}
+            if attribute < _LIGHTS:
+                category = 1
+            else:
+                category = 2
+            entry |= {"category": category, "attribute": attribute}
             entry["points"] = self._points(self._corners, row)
         elif key == "lane_segment":
             for side in SEGMENT:
-                entry[side] = self._points(self._coords, row if side == LANE else int(self._side[side][row]))
+                if side == LANE:
+                    place = row
+                else:
+                    place = int(self._side[side][row])
+                entry[side] = self._points(self._coords, place)
         else:
             if key == "area":
                 entry |= {"category": self._category[name]}

@@ -109,11 +109,9 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
 def _read_lines(content: Content, collector: Collector, called: dict[str, str]) -> MapFrames | None:
     """Read a collection of lines without faults, fast: points are parsed into one array, which is sorted by frame."""
     schema = _schema(tuple(called.items()))
-    document: Any
     if schema is None:
-        document = None
-    else:
-        document = decode(content.text, schema)
+        return None
+    document: Any = decode(content.text, schema)
     if document is None:
         return None
     projected = "project" in collector.options.extra
@@ -160,12 +158,16 @@ def _read_lines(content: Content, collector: Collector, called: dict[str, str]) 
     except UnreadableFile:
         return None
     codes = collector.codes
+    code = np.array([codes.setdefault(names[i], len(codes)) for i in rows], np.int64)
+    confidence = None
+    if collector.has_confidence:
+        confidence = np.array([confidences[i] for i in rows], np.float64)
     collector.add_columns(
         frame,
-        np.array([codes.setdefault(names[i], len(codes)) for i in rows], np.int64),
-        np.array([confidences[i] for i in rows], np.float64) if collector.has_confidence else None,
-        np.diff(polylines.offsets),
-        polylines.coords,
+        code,
+        confidence,
+        sizes=np.diff(polylines.offsets),
+        coords=polylines.coords,
         links=links,
         **{column.name: values_of(column, [columns[column.name][i] for i in rows]) for column in stored_columns()},
     )

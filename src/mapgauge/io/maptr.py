@@ -114,26 +114,26 @@ def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFra
     """Read a file without faults, fast."""
     lists = NumberLists.of(content.text, collector.options.workers)
     if lists is None:
-        document: Any = None
-    else:
-        document = decode(lists.text, _SCHEMAS[key])
-    if lists is None or document is None:
         return None
-    frames = getattr(document, key)
-    others = [document.meta]
-    if isinstance(frames, dict):
-        tokens = list(frames)
-    else:
-        tokens = [frame.sample_token for frame in frames]
-    keys = 1 + 2 * len(tokens)
-    if isinstance(frames, dict):
-        frames = list(frames.values())
+    document: Any = decode(lists.text, _SCHEMAS[key])
+    if document is None:
+        return None
+    found = getattr(document, key)
+    if isinstance(found, dict):
+        tokens = list(found)
+        frames = list(found.values())
         others = [document.meta, document.results, document.plan_results]
-        stated = [(frame.sample_token, token) for token, frame in zip(tokens, frames, strict=True)]
+        # A frame may say its token again.
+        stated = [(frame.sample_token, token) for token, frame in found.items()]
         stated = [pair for pair in stated if pair[0] is not msgspec.UNSET]
         if any(name != token for name, token in stated):
             return None
-        keys += len(stated)
+    else:
+        tokens = [frame.sample_token for frame in found]
+        frames = found
+        others = [document.meta]
+        stated = []
+    keys = 1 + 2 * len(tokens) + len(stated)
     vectors = [vector for frame in frames for vector in frame.vectors]
     points = lists.points([vector.pts for vector in vectors])
     if points is None or not all(tokens):
@@ -146,7 +146,11 @@ def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFra
     kind = np.array([kinds[vector.cls_name, vector.type] for vector in vectors], np.int64)
     counted = np.array([-1 if vector.pts_num is None else vector.pts_num for vector in vectors], np.int64)
     named = np.array([(name != "") + (number is not None) for name, number in kinds], np.int64)
-    keys += len(vectors) * (2 if collector.has_confidence else 1)
+    confidence = None
+    keys += len(vectors)
+    if collector.has_confidence:
+        confidence = np.array([vector.confidence_level for vector in vectors], np.float64)
+        keys += len(vectors)
     keys += int(np.count_nonzero(counted >= 0) + named[kind].sum())
     if not decoded_keys_are_all(lists.text, keys, (), *others):
         return None
@@ -156,7 +160,7 @@ def _read_sound_json(content: Content, collector: Collector, key: str) -> MapFra
     collector.add_columns(
         index,
         codes[kind],
-        np.array([vector.confidence_level for vector in vectors], np.float64) if collector.has_confidence else None,
+        confidence,
         sizes=points.sizes,
         coords=points.coords,
     )

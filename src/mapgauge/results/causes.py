@@ -134,20 +134,19 @@ class Causes:
         """
         names = [*self.classes, "mean"]
         columns = [*self.classes.values(), self.mean]
-        rows = [
-            [
-                label_of(cause),
-                *([CAUSES[cause]] if about else []),
-                *(number(column[cause]) for column in columns),
-                f"{self.share(cause):.0%}",
-            ]
-            for cause in self.by_share
-        ]
+        header = ["cause", "what it is", *names, "share"]
+        rows = []
+        for cause in self.by_share:
+            values = [number(column[cause]) for column in columns]
+            rows.append([label_of(cause), CAUSES[cause], *values, f"{self.share(cause):.0%}"])
         whole = "-"
         if self.pld["mean"] > 0:
             whole = "100%"
-        rows.append([self.title, *([""] if about else []), *(number(self.pld[name]) for name in names), whole])
-        yield ["cause", *(["what it is"] if about else []), *names, "share"], rows
+        rows.append([self.title, "", *(number(self.pld[name]) for name in names), whole])
+        if about:
+            yield header, rows
+        else:
+            yield [header[0], *header[2:]], [[row[0], *row[2:]] for row in rows]
         if self.fixes:
             keys = list(dict.fromkeys(key for fix in self.fixes for key in fix.gain))
             rows = [

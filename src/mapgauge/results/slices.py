@@ -198,22 +198,28 @@ class Slices(TestedDifferences, Mapping[Any, "Results"]):
         titles = [heading(key, protocol) for key in keys]
 
         def cells(by_class: Mapping[str, Mapping[str, Estimate | Difference]]) -> list[str]:
-            values = [by_class.get(class_name, {}).get(key, "-") for key in keys]
-            return [f"{x.numbers}{' *' * (x.decided or 0)}" if isinstance(x, Difference) else str(x) for x in values]
+            known = by_class.get(class_name, {})
+            return [_cell(known.get(key)) for key in keys]
 
+        counts = ["frames"]
         if self.drawn == "scene":
-            counts = ["frames", "scenes"]
-        else:
-            counts = ["frames"]
-        rows = [
-            [str(name), str(len(part.tokens)), str(self.units[name])][: 1 + len(counts)] + cells(self.estimates[name])
-            for name, part in self.items()
-        ]
-        rows += [[name, "0", *["-"] * (len(counts) - 1 + len(keys))] for name in self.empty]
-        apart = [
-            [f"{second} minus {first}", "paired" if (first, second) in self.paired else "unpaired", *cells(changes)]
-            for (first, second), changes in self.differences.items()
-        ]
+            counts.append("scenes")
+        rows = []
+        for name, part in self.items():
+            sizes = [str(len(part.tokens))]
+            if self.drawn == "scene":
+                sizes.append(str(self.units[name]))
+            rows.append([str(name), *sizes, *cells(self.estimates[name])])
+        for name in self.empty:
+            unknown = ["-"] * (len(counts) - 1 + len(keys))
+            rows.append([name, "0", *unknown])
+        apart = []
+        for (first, second), changes in self.differences.items():
+            if (first, second) in self.paired:
+                how = "paired"
+            else:
+                how = "unpaired"
+            apart.append([f"{second} minus {first}", how, *cells(changes)])
         values: Table = ([self.by, *counts, *titles], rows)
         if apart:
             return [values, (["difference, * decided", "", *titles], apart)]
@@ -225,7 +231,9 @@ class Slices(TestedDifferences, Mapping[Any, "Results"]):
         notes = [f"{name} has no frames" for name in self.empty]
         few = [f"{name} has {count}" for name, count in self.units.items() if count < FEWEST]
         if few:
-            named = ", ".join(few[:_NAMED]) + (f", and {len(few) - _NAMED} more" if len(few) > _NAMED else "")
+            named = ", ".join(few[:_NAMED])
+            if len(few) > _NAMED:
+                named += f", and {len(few) - _NAMED} more"
             notes.append(f"fewer than {FEWEST} {self.drawn}s are too few for intervals and differences: {named}")
         if len(self.units) - len(few) > _MOST:
             notes.append(f"differences are computed for at most {_MOST} slices")
@@ -287,6 +295,17 @@ def _frames_of(results: "Results", by: Groups, tags: Tags | None) -> dict[Any, l
     for frame, called in enumerate(names):
         groups.setdefault(called, []).append(frame)
     return groups
+
+
+def _cell(value: Estimate | Difference | None) -> str:
+    """Return a value of a table. A difference that is decided has a star."""
+    if value is None:
+        return "-"
+    if not isinstance(value, Difference):
+        return str(value)
+    if value.decided:
+        return f"{value.numbers} *"
+    return value.numbers
 
 
 def _check_whole_scenes(results: "Results", groups: Mapping[Any, "Results"]) -> None:

@@ -86,10 +86,13 @@ def _external(
         del runs  # some systems cannot delete files that are mapped into memory
     if not truth:
         return [0.0] * len(how)
-    return [
-        rounded(curve.area[k]) if which == "area" else float(np.mean(curve.reached[which][:, k]))
-        for k, which in enumerate(how)
-    ]
+    values = []
+    for k, which in enumerate(how):
+        if which == "area":
+            values.append(rounded(curve.area[k]))
+        else:
+            values.append(float(np.mean(curve.reached[which][:, k])))
+    return values
 
 
 def _runs(

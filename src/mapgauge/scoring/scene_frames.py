@@ -51,15 +51,18 @@ class SceneFrames:
         check_ignored(metrics, truth)
         for name in metrics:
             _check(name, predictions, truth)
-        posed = any("poses" in METRICS[name].needs for name in metrics)
-        if posed:
-            poses = predictions.poses if truth.poses is None else truth.poses
-        else:
-            poses = None
+        poses = None
+        if any("poses" in METRICS[name].needs for name in metrics):
+            poses = truth.poses
+            if poses is None:
+                poses = predictions.poses
         sides = []
         for side, tracked in zip((predictions, truth), uses_tracks(metrics), strict=True):
-            # A side without instances has no tracks. With None, joined frames would have none either.
-            track = (_NOTHING if side.track is None else side.track) if tracked else None
+            track = None
+            if tracked:
+                track = side.track
+                if track is None:  # as in a side without instances. With None, joined frames would have none either
+                    track = _NOTHING
             # Metrics of scenes use no other column of the package. Those of plug-ins may use their own.
             columns = members_of(side.more) | {"track": track}
             sides.append(replace(side, poses=poses, links=None, history=None, findings=(), **columns))

@@ -335,12 +335,14 @@ class Accumulator:
             dropped = [less_x, less_y]
             names = _texts("tokens", tokens, len(y))
             scene_names = _texts("scenes", scenes, len(y))
-            y = replace(
-                y,
-                scenes=None if scenes is None else scene_names,
-                timestamps=None if timestamps is None else _times(timestamps, len(y)),
-                poses=None if poses is None else _poses(poses, len(y)),
-            )
+            given: dict[str, Any] = dict.fromkeys(("scenes", "timestamps", "poses"))
+            if scenes is not None:
+                given["scenes"] = scene_names
+            if timestamps is not None:
+                given["timestamps"] = _times(timestamps, len(y))
+            if poses is not None:
+                given["poses"] = _poses(poses, len(y))
+            y = replace(y, **given)
         tally = np.stack([*dropped, [token not in x.index for token in y.tokens]], axis=1).astype(np.int64)
         aligned = align(x, y, classes=classes)
         check_boxes_of(protocol, *aligned)

@@ -118,7 +118,10 @@ def evaluate_stream(
     sides = open_dataset(predictions), open_dataset(truth)
     plan = plan_of(*sides, whole_scenes=has_scene_metrics((*metrics, *extra)))
     job = _job(protocol, metrics, rings, unknown=unknown, degenerate=degenerate, extra=extra, plan=plan, sides=sides)
-    path = Path(tempfile.mkdtemp(prefix="mapgauge-") if work is None else work)
+    if work is None:
+        path = Path(tempfile.mkdtemp(prefix="mapgauge-"))
+    else:
+        path = Path(work)
     try:
         folder = _begin(path, job, plan, sides=sides, resume=resume, noted=noted)
     except BaseException:
@@ -184,7 +187,10 @@ def _unknown_frames(sides: tuple[DataSet, DataSet]) -> UnknownFrames:
     true = sides[1].tokens()
     known = set(true)
     extra = [token for token in predicted if token not in known]
-    return UnknownFrames.of(extra, len(predicted), true[0] if true else None)
+    first = None
+    if true:
+        first = true[0]
+    return UnknownFrames.of(extra, len(predicted), first)
 
 
 def _sampled_findings(job: Job, plan: Plan) -> tuple[Finding, ...]:

@@ -35,19 +35,24 @@ class Reliability:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all values as plain Python values. Numbers of empty bins are None."""
-        bins = len(self.number)
         return {
             "ece": plain(self.error),
             "ece_if_calibrated": plain(self.calibrated),
             "excess": plain(self.excess),
             "brier": plain(self.brier),
             **{part: getattr(self, part) for part in ("reliability", "resolution", "uncertainty", "remainder")},
-            "bins": [
-                {"from": k / bins, "to": (k + 1) / bins, "predictions": int(n)}
-                | {"confidence": float(r) if n else None, "target": float(q) if n else None}
-                for k, (n, r, q) in enumerate(zip(self.number, self.confidence, self.target, strict=True))
-            ],
+            "bins": [self._bin(k) for k in range(len(self.number))],
         }
+
+    def _bin(self, k: int) -> dict[str, Any]:
+        """Return a bin of confidence as plain Python values."""
+        bins = len(self.number)
+        row: dict[str, Any] = {"from": k / bins, "to": (k + 1) / bins, "predictions": int(self.number[k])}
+        row |= {"confidence": None, "target": None}
+        if row["predictions"]:
+            row["confidence"] = float(self.confidence[k])
+            row["target"] = float(self.target[k])
+        return row
 
 
 def bin_of(confidence: Floats, bins: int) -> Indices:
@@ -131,11 +136,10 @@ def _calibration_error(parts: Floats, samples: Floats, units: int, level: float)
             high = 1.0 + float(alone.max()) / error
         for _ in range(40):
             middle = (low + high) / 2
-            enough = np.quantile(np.abs(middle * parts + noise).sum(axis=1), share) <= error
-            if enough:
-                low, high = (middle, high)
+            if np.quantile(np.abs(middle * parts + noise).sum(axis=1), share) <= error:
+                low = middle
             else:
-                low, high = (low, middle)
+                high = middle
         return low * error
 
     # An error is not below 0, so calibrated methods are missed on one side only: the lower share is in between.

@@ -16,6 +16,7 @@ from mapgauge.features.graph_scores.graph_sampling import (
     bounds_of,
     match,
     score,
+    similarity,
     starts_of,
 )
 from mapgauge.geometry.polylines import ranges
@@ -211,12 +212,15 @@ class CgnetPairs:
             _SHORTEST,
             True,
         )
-        similar = [1 - cost / paths if paths else 0.0 for cost, paths in costs.tolist()]
+        similar = [similarity(cost, paths) for cost, paths in costs.tolist()]
         has_edges = np.diff(edges_of).reshape(-1, 2).min(axis=1, initial=1)
-        return [
-            2 / (1 / forth + 1 / back) if filled and forth > 0 and back > 0 else 0.0
-            for back, forth, filled in zip(similar[::2], similar[1::2], has_edges.tolist(), strict=True)
-        ]
+        scores: list[float | None] = []
+        for back, forth, filled in zip(similar[::2], similar[1::2], has_edges.tolist(), strict=True):
+            if filled and forth > 0 and back > 0:
+                scores.append(2 / (1 / forth + 1 / back))
+            else:
+                scores.append(0.0)
+        return scores
 
     def sda(self) -> list[GraphScore | None]:
         """Compare the nodes with several edges to or from them; None without true ones."""

@@ -197,12 +197,15 @@ def lanes_of(graph: Graph) -> tuple[list[list[int]], Links]:
     rows = [(lane, then, SUCCESSOR) for node, lanes in ends.items() for lane in lanes for then in starts.get(node, ())]
     for kind, own, others in ((SAME_START, starts, ends), (SAME_END, ends, starts)):
         rows += [(*pair, kind) for node, lanes in own.items() if node not in others for pair in pairwise(lanes)]
-    if rows:
-        source, target, kinds = zip(*rows, strict=True)
-    else:
-        source, target, kinds = ((), (), ())
-    lanes = [path if len(path) > 1 else path * 2 for path in paths]
-    return lanes, Links.of(source, target, kind=list(kinds) or SUCCESSOR)
+    lanes = []
+    for path in paths:
+        if len(path) == 1:
+            path = path * 2  # a lane has at least two points
+        lanes.append(path)
+    if not rows:
+        return lanes, Links.of((), (), kind=SUCCESSOR)
+    source, target, kinds = zip(*rows, strict=True)
+    return lanes, Links.of(source, target, kind=list(kinds))
 
 
 def graph_of_lanes(polylines: Polylines, links: Links | None) -> Graph:

@@ -73,6 +73,13 @@ def score(precision: float, recall: float) -> GraphScore:
     return GraphScore(precision, recall, 2 * (precision * recall) / both if both > 0 else 0.0)
 
 
+def similarity(cost: float, paths: float) -> float:
+    """Return 1 minus the mean cost of some paths; 0 without paths."""
+    if not paths:
+        return 0.0
+    return 1 - cost / paths
+
+
 def share(matches: float, predicted: int, true: int) -> GraphScore:
     """Return the score of a number of matches. A side without anything to match has the share 0."""
     return score(matches / predicted if predicted else 0.0, matches / true if true else 0.0)

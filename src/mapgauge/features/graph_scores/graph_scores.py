@@ -129,15 +129,7 @@ class GraphPairs:
         graphs = samples.csr(directed=directed), host.csr(directed=directed)
         points_of = sampling.starts_of(samples.graph, 2 * self._graphs.frames)
         costs = path_costs(*graphs, points_of, place, self._settings.shortest - SAME, False).tolist()
-        sides = [1 - total / count if count else None for total, count in costs]
-        scores: list[float | None] = []
-        for forth, back in zip(sides[::2], sides[1::2], strict=True):
-            if forth is None and back is None:
-                scores.append(None)
-                continue
-            both = (forth or 0.0) + (back or 0.0)
-            scores.append(2 * ((forth or 0.0) * (back or 0.0)) / both if both > 0 else 0.0)
-        return scores
+        return [_harmonic_mean(forth, back) for forth, back in zip(costs[::2], costs[1::2], strict=True)]
 
     def sda(self) -> list[GraphScore | None]:
         """Compare the split points."""
@@ -150,6 +142,20 @@ class GraphPairs:
     def reach(self) -> list[GraphScore | None]:
         """Compare the ways between landmarks."""
         return sampling.reach_scores(self._ways, self._settings)
+
+
+def _harmonic_mean(forth: list[float], back: list[float]) -> float | None:
+    """Return the harmonic mean of two similarities; None if neither direction has paths.
+
+    Each direction is the sum of the costs of its paths, and their number.
+    """
+    if not forth[1] and not back[1]:
+        return None
+    there = sampling.similarity(*forth)
+    again = sampling.similarity(*back)
+    if there + again <= 0:
+        return 0.0
+    return 2 * (there * again) / (there + again)
 
 
 def _snapped(samples: Samples, roads: Roads, radius: float) -> tuple[Indices, Samples]:
@@ -367,14 +373,19 @@ def _row(name: str, title: str, *parts: Sequence[Value]) -> Metric:
 
 
 def _three(key: str, part: str, title: str) -> list[Value]:
-    """Return F1, precision and recall of a score."""
-    end = ""
+    """Return F1, precision and recall of a score, or of a part of one."""
+    precision = f"{key}_precision"
+    recall = f"{key}_recall"
     if part:
-        end = f"{part}_"
+        return [
+            Value(key=key, part=part, title=f"{title} F1", role="headline"),
+            Value(key=precision, part=f"{part}_precision", title=f"{title} P", role="other"),
+            Value(key=recall, part=f"{part}_recall", title=f"{title} R", role="other"),
+        ]
     return [
-        Value(key=key, part=part, title=f"{title} F1", role="headline" if part else "main"),
-        Value(key=f"{key}_precision", part=f"{end}precision", title=f"{title} P", role="other" if part else "headline"),
-        Value(key=f"{key}_recall", part=f"{end}recall", title=f"{title} R", role="other" if part else "headline"),
+        Value(key=key, part="", title=f"{title} F1", role="main"),
+        Value(key=precision, part="precision", title=f"{title} P", role="headline"),
+        Value(key=recall, part="recall", title=f"{title} R", role="headline"),
     ]
 
 

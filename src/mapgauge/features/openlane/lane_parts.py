@@ -74,10 +74,8 @@ def _settings(protocol: Protocol) -> LaneSettings:
             return own
     frechet = protocol.settings.get("ap_frechet")
     if frechet is None:
-        relaxed, prefilter = (False, None)
-    else:
-        relaxed, prefilter = (frechet.relaxed, frechet.prefilter)
-    return LaneSettings(relaxed=relaxed, prefilter=prefilter, drop_closing=False)
+        return LaneSettings(relaxed=False, prefilter=None, drop_closing=False)
+    return LaneSettings(relaxed=frechet.relaxed, prefilter=frechet.prefilter, drop_closing=False)
 
 
 def nearest_lanes(groups: Groups, lanes: Groups, rows: Indices, protocol: Protocol) -> Indices:

@@ -195,7 +195,9 @@ def _grouped(rows: "Sequence[Published]") -> list[list[str]]:
 
 def _published_table(title: str, rows: "Sequence[Published]", *, own: bool = False) -> Table:
     header = ["method", "variant", "data", "split", "region", "rules", "thresholds", "metric", "value"]
-    header += [*(["own"] if own else []), "note", "source"]
+    if own:
+        header.append("own")
+    header += ["note", "source"]
     body = []
     for row in rows:
         if row.rate is None:
@@ -204,7 +206,9 @@ def _published_table(title: str, rows: "Sequence[Published]", *, own: bool = Fal
             split = f"{row.split}, {row.rate:g} Hz"
         thresholds = " ".join(f"{threshold:g}" for threshold in row.thresholds)
         settings = [row.dataset, split, row.region, _rules_in_words(row), thresholds, row.metric]
-        values = [number(value, digits=1) for value in ([row.value, row.own] if own else [row.value])]
+        values = [number(row.value, digits=1)]
+        if own:
+            values.append(number(row.own, digits=1))
         body.append([row.method, row.variant, *settings, *values, row.note, row.source])
     return Table(title, header, body, fixed=len(header))
 

@@ -5,7 +5,6 @@ it, in rounding, in the thickness of lines, and in the classes that are filled.
 """
 
 from dataclasses import dataclass, fields
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -112,19 +111,20 @@ def _in_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings) -> Pixe
     x = lines.coords[:, 0]
     y = lines.coords[:, 1]
     if groups.forward == "y":
-        ahead, left = (y, -x)
+        ahead = y
+        left = -x
     else:
-        ahead, left = (x, y)
+        ahead = x
+        left = y
     length, width = protocol.region or (0.0, 0.0)
-    if own.forward == "columns":
-        across, down = (ahead, left)
-        extents = (length, width)
-    else:
-        across, down = (-left, ahead)
-        extents = (width, length)
-    to_pixel = partial(_pixel, own=own)
     rows, columns = own.shape
-    points = np.stack([to_pixel(across, extents[0], columns), to_pixel(down, extents[1], rows)], axis=1)
+    if own.forward == "columns":
+        column = _pixel(ahead, length, columns, own=own)
+        row = _pixel(left, width, rows, own=own)
+    else:
+        column = _pixel(-left, width, columns, own=own)
+        row = _pixel(ahead, length, rows, own=own)
+    points = np.stack([column, row], axis=1)
     return PixelDrawing(points, lines.offsets, instance, filled=filled[instance])
 
 

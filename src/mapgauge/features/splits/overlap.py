@@ -52,17 +52,16 @@ class SplitOverlap:
         rows = []
         for k, (token, partner) in enumerate(zip(self.tokens, self.shape.partners, strict=True)):
             low, median, high = self.frechet[k].tolist()
-            rows.append(
-                {
-                    "token": token,
-                    **({} if self.scenes is None else {"scene": self.scenes[k]}),
-                    **({} if self.place is None else {"place": float(self.place[k])}),
-                    "shape": float(self.shape.distance[k, 0]),
-                    "partner": partner,
-                    "frechet_median": median,
-                    "frechet_iqr": high - low,
-                }
-            )
+            row: dict[str, Any] = {"token": token}
+            if self.scenes is not None:
+                row["scene"] = self.scenes[k]
+            if self.place is not None:
+                row["place"] = float(self.place[k])
+            row["shape"] = float(self.shape.distance[k, 0])
+            row["partner"] = partner
+            row["frechet_median"] = median
+            row["frechet_iqr"] = high - low
+            rows.append(row)
         return rows
 
     @property

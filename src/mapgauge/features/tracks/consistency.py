@@ -98,12 +98,17 @@ class Consistency:
         for lag in self.lags:
             count = int(np.count_nonzero(self.transitions.lag == lag))
             for name in (*self.class_names, MEAN):
-                estimates = self.estimates[lag].get(name, {})
-                values = {key: estimates[key].value if estimates else None for key in KEYS}
-                ends = {end: getattr(estimates[FLICKER], end) if estimates else np.nan for end in ("low", "high")}
-                plain = {end: None if np.isnan(value) else value for end, value in ends.items()}
-                first = {"lag": lag, "class": name, "transitions": count, FLICKER: values[FLICKER]}
-                rows.append(first | plain | values)
+                estimates = self.estimates[lag].get(name)
+                row: dict[str, Any] = {"lag": lag, "class": name, "transitions": count}
+                row |= dict.fromkeys((FLICKER, "low", "high", *KEYS))
+                if estimates:
+                    row |= {key: estimates[key].value for key in KEYS}
+                    flicker = estimates[FLICKER]
+                    if not np.isnan(flicker.low):
+                        row["low"] = flicker.low
+                    if not np.isnan(flicker.high):
+                        row["high"] = flicker.high
+                rows.append(row)
         return rows
 
     def worst(self, count: int = 10, *, lag: int | None = None) -> list[dict[str, Any]]:

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import cycle, groupby
+from itertools import cycle, groupby, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -258,13 +258,18 @@ def _lines(methods: Sequence[Sequence[Strip]], classes: Sequence[str]) -> list[F
         lines.append(FigureLine(f"{name}{some}"))
         lines += [FigureLine(track, strips, tuple(each.get(track) for each in true)) for track in rows]
         most = max(len(strip.false) for strip in strips)
-        if most:
-            lines.append(FigureLine("false" if len(strips) > 1 else f"false ({most} of {strips[0].false_count})"))
-        for k in range(most):
-            of = tuple(strip.false[k] if k < len(strip.false) else None for strip in strips)
-            lines.append(
-                FigureLine("" if len(strips) > 1 or of[0] is None else of[0].track, strips, of, predicted=True)
-            )
+        if not most:
+            continue
+        if len(strips) > 1:
+            # False tracks of several methods have nothing in common but their rank, so they have no names.
+            lines.append(FigureLine("false"))
+            names_of_false = [""] * most
+        else:
+            lines.append(FigureLine(f"false ({most} of {strips[0].false_count})"))
+            names_of_false = [row.track for row in strips[0].false]
+        ranked = zip_longest(*(strip.false for strip in strips))
+        for label, of in zip(names_of_false, ranked, strict=True):
+            lines.append(FigureLine(label, strips, of, predicted=True))
     return lines
 
 
@@ -275,18 +280,30 @@ def _set_axes(axes: Axes, lines: Sequence[FigureLine], frames: int, *, left: boo
     axes.set(xlim=(0.5, frames + 0.5), ylim=(len(lines) - 0.4, -0.6))
     axes.set_xlabel("frame", fontsize=look().normal, color=INK)
     step = max(1, int(round_step(frames / 10)))
-    axes.set_xticks([1, *range(step, frames + 1, step)] if step > 1 else range(1, frames + 1))
+    if step > 1:
+        axes.set_xticks([1, *range(step, frames + 1, step)])
+    else:
+        axes.set_xticks(range(1, frames + 1))
     if not left:
         axes.tick_params(left=False, labelleft=False)
         return
     room = 0.95 * LABELS * look().room
+    weights = [_weight(line) for line in lines]
     labels = [
-        shortened(brief(line.label), room, look().small, weight="normal" if line.rows else "bold") for line in lines
+        shortened(brief(line.label), room, look().small, weight=weight)
+        for line, weight in zip(lines, weights, strict=True)
     ]
     axes.set_yticks(range(len(lines)), labels)
     axes.tick_params(axis="y", length=0)
-    for text, line in zip(axes.get_yticklabels(), lines, strict=True):
-        text.set_fontweight("normal" if line.rows else "bold")
+    for text, weight in zip(axes.get_yticklabels(), weights, strict=True):
+        text.set_fontweight(weight)
+
+
+def _weight(line: FigureLine) -> Literal["normal", "bold"]:
+    """Return the weight of the name of a line. A line without tracks is a heading."""
+    if line.rows:
+        return "normal"
+    return "bold"
 
 
 def brief(name: str) -> str:
