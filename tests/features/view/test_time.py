@@ -133,6 +133,14 @@ def test_curves_show_the_values_of_all_methods(show: Open, server: Server, files
         next(row["pld"] for row in mg.load_results(files / f"{name}.mg").frames() if row["token"] == "scene-0001-4")
         for name in ("good", "poor")
     ]
+    of_scene = [
+        row["pld"]
+        for name in ("good", "poor")
+        for row in mg.load_results(files / f"{name}.mg").frames()
+        if row["scene"] == "scene-0001"
+    ]
+    ends = page.locator("#curves .axis").all_text_contents()[:2]
+    assert ends == [f"{max(of_scene):.3f}", f"{min(of_scene):.3f}"]
     assert page.locator("#curves .now").first.text_content() == " | ".join(f"{value:.3f}" for value in values)
     strokes = page.locator("#curves .curve").evaluate_all("all => all.map((one) => one.getAttribute('stroke'))")
     dots = (

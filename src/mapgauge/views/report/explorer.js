@@ -393,7 +393,8 @@ function build() {
     if (rows.includes(state.frame)) scrollToRow(rows.indexOf(state.frame));
     showRows(state, rows, columns);
   };
-  new ResizeObserver(fit).observe($$("panels")); // what is below it may change its height
+  const watch = new ResizeObserver(fit); // what is below the panels, and captions in them, may change their height
+  for (const node of [$$("panels"), ...panels.map(({ svg }) => svg)]) watch.observe(node);
   window.addEventListener("beforeprint", () => showPrinted(rows, columns, choiceOf(state)));
   window.addEventListener("hashchange", () => {
     if ($$(location.hash.slice(1))) return; // a link within the page, not a state
