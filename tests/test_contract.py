@@ -75,7 +75,7 @@ def test_nothing_is_said_of_modules_whose_packages_are_not_installed(
     monkeypatch.setattr(contract, "FILE", stated)
     monkeypatch.setattr(contract, "imported", lambda name: None if name == "torch" else imported(name))
     assert contract.broken() == ["class: plugin.Nothing"]
-    with pytest.raises(SystemExit, match=r"mapgauge\.torch cannot be imported"):
+    with pytest.raises(SystemExit, match=r"mapgauge\.\w+ cannot be imported"):
         contract.main([])
 
 

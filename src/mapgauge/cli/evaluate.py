@@ -14,7 +14,7 @@ from mapgauge.cli.compile import compile_for
 from mapgauge.cli.emit import Printing, emit
 from mapgauge.cli.inputs import InputReader, check_classes, check_files, options_of, turned
 from mapgauge.cli.methods import keep_order
-from mapgauge.cli.output import exit_on, exit_without_truth
+from mapgauge.cli.output import announce, exit_on, exit_without_truth
 from mapgauge.cli.slices import are_slices, slice_pieces, slices_of, tags_of
 from mapgauge.cli.targets import SUFFIX, check_geometry, check_page, check_targets, files_of_each, page_of
 from mapgauge.cli.watching import EvaluationWatch
@@ -108,7 +108,7 @@ def evaluate(options: EvaluateOptions) -> None:
         workers=options.workers,
     )
     with watch.interrupts():
-        watch.reading([*options.predictions, options.truth])  # at once: imports take a part of a second
+        announce([*options.predictions, options.truth])  # at once: imports take a part of a second
         _evaluate(options, watch)
 
 

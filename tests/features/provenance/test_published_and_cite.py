@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +33,23 @@ PAPER = "https://arxiv.org/html/2605.22578v1"
 
 def nuscenes(count: int) -> list[str]:
     return [f"{k:032x}" for k in range(count)]
+
+
+def test_the_file_for_citing_names_the_same_paper_and_the_software_by_itself() -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    file = yaml.safe_load((Path(__file__).parents[3] / "CITATION.cff").read_text("utf-8"))
+    bibtex = mg.cite(results_of(["a"], "paper-60x30"))
+    entries = dict(re.findall(r"^@\w+\{(\w+),\n(.+?)^\}", bibtex, re.M | re.S))
+    paper = file["preferred-citation"]
+    authors = " and ".join(f"{one['family-names']}, {one['given-names']}" for one in paper["authors"])
+    assert f"author = {{{authors}}}" in entries["bencheikh2026beyond"]
+    assert f"title = {{{paper['title']}}}" in entries["bencheikh2026beyond"]
+    assert f"journal = {{arXiv preprint {paper['identifiers'][0]['value']}}}" in entries["bencheikh2026beyond"]
+    assert (paper["type"], paper["journal"], paper["year"]) == ("article", "arXiv", 2026)
+    # The authors announce a conference. No proceedings confirm it, so none is named.
+    assert "NeurIPS" not in entries["bencheikh2026beyond"] + str(paper)
+    assert f"version = {{{file['version']}}}" in entries["mapgauge"]
+    assert f"author = {{{{{file['authors'][0]['name']}}}}}" in entries["mapgauge"]
 
 
 def test_every_row_has_a_value_a_split_and_an_address() -> None:

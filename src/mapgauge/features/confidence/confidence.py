@@ -48,14 +48,16 @@ class CommonThreshold(NamedTuple):
     threshold: float
     pld: float  # as it is
     rounded: float  # with confidences rounded at the threshold
+    drops: bool = True  # whether predictions are below the threshold
 
     def in_words(self) -> str:
         """Return the values as a sentence."""
         change = self.rounded - self.pld
-        return (
-            f"Dropping predictions below {self.threshold:.2f} and counting the others as certain would give a mean PLD "
-            f"of {self.rounded:.3f} ({change:+.3f})."
-        )
+        if self.drops:
+            what = f"Dropping predictions below {self.threshold:.2f} and counting the others as certain"
+        else:
+            what = "Counting all predictions as certain"
+        return f"{what} would give a mean PLD of {self.rounded:.3f} ({change:+.3f})."
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +87,7 @@ class Confidence:
         """Return the best common threshold in one line."""
         text = "no threshold"
         if self.common is not None:
-            at, as_is, rounded = self.common
+            at, as_is, rounded, _ = self.common
             text = f"mean PLD {as_is:.3f}, {rounded:.3f} if rounded at {at:.3f}"
         return f"<Confidence {self.name or 'predictions'}: {text}>"
 
@@ -360,7 +362,8 @@ def common_threshold(levels: list[Levels]) -> CommonThreshold | None:
     mean = np.mean([of_class.pld("rounded")[of_class.place(candidates)] for of_class in levels], axis=0)
     best = int(mean.argmin())
     as_is = float(np.mean([of_class.pld("dropped")[-1] for of_class in levels]))
-    return CommonThreshold(float(candidates[best]), as_is, float(mean[best]))
+    drops = best < len(candidates) - 1  # candidates fall; at the last one, all predictions are kept
+    return CommonThreshold(float(candidates[best]), as_is, float(mean[best]), drops=drops)
 
 
 def _calibration(

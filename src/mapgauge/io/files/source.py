@@ -100,15 +100,17 @@ def _mode(path: str | os.PathLike[str]) -> int:
 
 
 class _Outputs:
-    """The declared outputs, and which of them were read."""
+    """The declared outputs, which of them were read, and what was written."""
 
     def __init__(self) -> None:
         self.paths: list[Path] = []
+        self.written: list[Path] = []
         self._read: list[Path] = []
 
     def declare(self, paths: Iterable[Path] = ()) -> None:
         """Replace the declared outputs."""
         self.paths = list(paths)
+        self.written = []
         self._read = []
 
     def check_input(self, path: str | os.PathLike[str]) -> None:
