@@ -130,6 +130,8 @@ const source = {
     }
   },
 
+  scenes: () => known.scenes ?? null,
+
   bounds: () => known.bounds ?? [Infinity, -Infinity, Infinity, -Infinity],
 };
 
