@@ -16,6 +16,7 @@ from mapgauge.cli.helps import HELP, HELP_ALL, CommandGroup, painted_help
 from mapgauge.cli.inputs import FILE_KEYS, RESULTS_KEYS
 from mapgauge.cli.options import METHODS, RARE, RESULTS, WORK
 from mapgauge.cli.output import set_quiet
+from mapgauge.cli.parsing import as_given
 from mapgauge.manifest import GROUPS, Command, Manifest, load_if_possible, mapping, own
 from mapgauge.version import __version__
 
@@ -206,7 +207,7 @@ def evaluate_first(command: str, files: Sequence[Path | str], *options: str) -> 
     """Return two lines for the shell: one that evaluates files with some options, and one that looks at the results."""
     # A single file is a file of results, whose predictions and truth are to be named.
     if len(files) > 1:
-        given = [getattr(file, "given", str(file)) for file in files]
+        given = [as_given(file) for file in files]
     else:
         given = ["PREDICTIONS", "TRUTH"]
     if len(given) <= 2:
