@@ -1,7 +1,7 @@
 """Measures how often intervals cover the true value: the calibration error, and differences of rare causes.
 
 Run it with ``python -m benchmarks.coverage [WORLDS]``. It prints two tables in GitHub markdown, which are in
-``docs/explanation/confidence.md`` and ``docs/explanation/causes.md``.
+``docs/explanation/interval-study.md``.
 """
 
 import sys

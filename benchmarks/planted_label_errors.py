@@ -1,9 +1,9 @@
 """Plants wrong labels in the truth of the demo world, and prints which of them ``mg.suspicious_truth`` finds.
 
-Run it with ``python -m benchmarks.planted_label_errors [SCENES] [SEEDS]``. It prints tables in GitHub markdown, which
-are in ``docs/how-to/suspicious-truth.md``. In each scene, a share of the elements is dropped from the truth, a share is
-shifted by one metre, and as many are invented: copies at a place where there is none. Each is wrong in all frames of
-its scene, as a wrong map is.
+Run it with ``python -m benchmarks.planted_label_errors [SCENES] [SEEDS] [FIRST]``. It prints tables in GitHub
+markdown, which are in ``docs/explanation/suspicious-places.md``. In each scene, a share of the elements is dropped from
+the truth, a share is shifted by one metre, and as many are invented: copies at a place where there is none. Each is
+wrong in all frames of its scene, as a wrong map is.
 
 The two methods are the detectors of the demo world. In the second world, they share weaknesses: both miss most of what
 is more than 15 m away, both see all lines 3 % too near, and both have the same false alarms in single frames.
@@ -240,11 +240,11 @@ def trial(make: Callable[[int, int], World], scenes: int, seed: int, into: dict[
     return float(np.mean(found.after) - np.mean(found.before))
 
 
-def main(scenes: int, seeds: int) -> None:
+def main(scenes: int, seeds: int, first: int) -> None:
     """Print a table for each world."""
     for title, make in (("The methods err independently", world), ("They share weaknesses", weak_world)):
         into = {kind: Counts() for kind in KINDS}
-        for seed in range(seeds):
+        for seed in range(first, first + seeds):
             trial(make, scenes, seed, into)
         print(f"\n{title}\n")
         print("| planted | errors | found | of those that 3 frames show | places | right | another planted error |")
@@ -266,4 +266,7 @@ def _row(kind: str, counts: Counts) -> str:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 40, int(sys.argv[2]) if len(sys.argv) > 2 else 5)
+    given = [int(word) for word in sys.argv[1:]]
+    usual = [40, 5, 0]
+    number_of_scenes, number_of_seeds, first_seed = [*given, *usual[len(given) :]]
+    main(number_of_scenes, number_of_seeds, first_seed)

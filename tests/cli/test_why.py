@@ -59,7 +59,7 @@ def test_a_method_without_matches_has_no_offset(call: Run, world: Path, tmp_path
     good = mg.read(world / "good.json")
     mg.write(good.keep(np.zeros(len(good.polylines), bool)), tmp_path / "none.parquet")
     text = call("why", "good.json", tmp_path / "none.parquet", "truth.geojson").stdout
-    assert "\nnone: 0 % of the true length found\n" in text
+    assert "\nnone: 0 % of the true length found (means over classes)\n" in text
 
 
 @pytest.mark.parametrize(("printed", "key"), [("under-confident", "under_confident"), ("found only faintly", "faint")])

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,14 @@ def test_the_text_opens_with_the_answer_and_lists_the_changes(here: Run) -> None
     assert "on 3 Nov 2026" in done.stdout.splitlines()[0]
     assert "Changes, the newest first" in done.stdout
     assert done.stderr == ""
+
+
+def test_files_that_are_left_out_for_one_reason_are_one_warning(here: Run, tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.mg").write_text("text", encoding="utf-8")
+    done = here("history", "nights", "a.mg", "b.mg", "c.mg")
+    (line,) = done.stderr.splitlines()
+    assert "a.mg, b.mg, c.mg are left out: not a file of results: it is no archive" in line
 
 
 def test_json_and_csv_have_what_python_has(here: Run, stepped: Path) -> None:
@@ -49,8 +58,20 @@ def test_files_that_are_left_out_are_named_on_stderr(here: Run, stepped: Path, t
     (tmp_path / "\x1b[31m.mg").write_text("text", encoding="utf-8")
     done = here("history", "nights", "x.mg", "\x1b[31m.mg")
     assert done.returncode == 0
-    assert "x.mg is left out: not a file of results" in done.stderr
+    assert "x.mg, ?[31m.mg are left out: not a file of results" in done.stderr
     assert "\x1b" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names of files have no control characters there")
+def test_names_of_files_in_tables_send_nothing_to_the_terminal(here: Run, tmp_path: Path, stepped: Path) -> None:
+    (tmp_path / "own").mkdir()
+    for night in range(30):
+        name = f"{day(night)}.mg"
+        shutil.copy(stepped / name, tmp_path / "own" / name)
+        shutil.copy(stepped / name, tmp_path / "own" / f"\x1b[31m\n{name}")
+    done = here("history", "own")
+    assert "3 Nov 2026 00:00 (" in done.stdout.split("Changes, the newest first")[1]
+    assert "\x1b" not in done.stdout + done.stderr
 
 
 def test_the_page_is_written_and_may_lie_beside_the_nights(here: Run, stepped: Path, tmp_path: Path) -> None:

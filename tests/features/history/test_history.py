@@ -1,7 +1,9 @@
 """``mg.history``: what it says of planted histories, and of files that are damaged, foreign or of another protocol."""
 
 import json
+import os
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -243,7 +245,7 @@ def test_other_protocols_are_never_in_one_curve(sides: Sides, stepped: Path, tmp
     assert len(history.nights) == 30
     reasons = {left.file.name: left.reason for left in history.skipped}
     assert "not paper-60x30" in reasons["ours.mg"]
-    assert "its protocol is paper-60x30" in reasons["other.mg"]
+    assert "the protocol is paper-60x30" in reasons["other.mg"]
     chosen = mg.history([stepped, path, tmp_path / "ours.mg"], protocol="ours")
     assert [night.name for night in chosen.nights] == ["ours"]
     with pytest.raises(mg.InvalidInput, match="no file of results has the protocol 'theirs'; there are ours, paper"):
@@ -253,7 +255,9 @@ def test_other_protocols_are_never_in_one_curve(sides: Sides, stepped: Path, tmp
 def test_results_without_a_date_are_left_out(sides: Sides, stepped: Path, tmp_path: Path) -> None:
     replace(evaluated(sides, {}, {}), date="").save(tmp_path / "undated.mg")
     history = mg.history([stepped, tmp_path / "undated.mg"])
-    assert [left.reason for left in history.skipped] == ["it has no date; evaluate again with this version of mapgauge"]
+    assert [left.reason for left in history.skipped] == [
+        "there is no date; evaluate again with this version of mapgauge"
+    ]
 
 
 def test_files_without_pooled_values_are_read_completely(stepped: Path, tmp_path: Path) -> None:
@@ -298,3 +302,130 @@ def test_errors_among_findings_are_said(sides: Sides, tmp_path: Path) -> None:
     wrong = replace(results, findings=(mg.Finding("error", "axes-turned", "the axes are turned"),))
     history = mg.history(copies([results, wrong], tmp_path / "n"))
     assert "Do not trust the values of 1 night (15 Oct 2026)" in texts_of(history)
+
+
+def test_a_last_night_without_pld_hides_no_curve_of_pld(sides: Sides, tmp_path: Path) -> None:
+    predictions, truth = sides
+    only_ap = mg.evaluate(predictions, truth, metrics=["ap_chamfer"])
+    nights = [evaluated(sides, {}, {})] * 8 + [evaluated(sides, {"boundary": 0.8}, {})] * 7 + [only_ap]
+    history = mg.history(copies(nights, tmp_path / "n"))
+    assert history.statements[0].text.startswith("boundary got worse by 0.")
+    assert history.curve("boundary", "pld").values[-1] is None
+    last = next(one for one in history.statements if one.about == "last")
+    assert "It has no PLD." in last.text
+    assert "no PLD" in history.to_html()
+
+
+def test_a_value_of_fewer_than_ten_nights_is_not_said_to_be_steady(sides: Sides, tmp_path: Path) -> None:
+    predictions, truth = sides
+    only_ap = mg.evaluate(predictions, truth, metrics=["ap_chamfer"])
+    nights = [only_ap] * 5 + [evaluated(sides, {}, {})] * 8
+    text = mg.history(copies(nights, tmp_path / "n")).statements[0].text
+    assert text.startswith("In Chamfer-AP of 13 nights (14 Oct 2026 to 26 Oct 2026), nothing was found that got worse")
+    assert "PLD has values in 8 nights, too few to look for steps: 10 are needed." in text
+
+
+def test_nights_without_any_value_are_not_said_to_be_steady(sides: Sides, tmp_path: Path) -> None:
+    predictions, truth = sides
+    nothing = np.zeros(len(predictions.label), np.bool_), np.zeros(len(truth.label), np.bool_)
+    empty = mg.evaluate(predictions.keep(nothing[0]), truth.keep(nothing[1]), metrics=["pld"])
+    first = mg.history(copies([empty] * 11, tmp_path / "n")).statements[0]
+    assert first.about == "few"
+    assert first.text == "None of the 11 nights (14 Oct 2026 to 24 Oct 2026) has a value."
+
+
+def test_equal_nights_are_said_to_be_equal(sides: Sides, tmp_path: Path) -> None:
+    results = evaluated(sides, {}, {})
+    last = mg.history(copies([results, results], tmp_path / "n")).statements[-1]
+    assert last.text.endswith("On the 6 scenes that it shares with the night before, PLD is the same.")
+
+
+def test_nights_of_two_methods_in_one_folder_are_told_from_a_model_that_changes(sides: Sides, tmp_path: Path) -> None:
+    predictions, truth = sides
+    (tmp_path / "n").mkdir()
+    for name, confidence in (("a", 0.5), ("b", 0.9)):
+        results = evaluated((replace(predictions.with_confidence(confidence), name=f"in/{name}.json"), truth), {}, {})
+        for night in range(6):
+            replace(results, date=f"{day(night)}T00:00:00Z").save(tmp_path / "n" / f"{name}-{day(night)}.mg")
+    first = mg.history(tmp_path / "n").statements[0]
+    assert first.about == "mixed"
+    assert first.text == (
+        "The nights have predictions of 2 names in turn: a.json in 6 nights, b.json in 6. If these are methods, give "
+        "the files of one of them, because methods in turn look like a model that changes."
+    )
+    assert [one.about for one in mg.history(sorted((tmp_path / "n").glob("a-*"))).statements] == ["few", "last"]
+
+
+def test_a_file_of_predictions_that_got_another_name_is_one_method(sides: Sides, tmp_path: Path) -> None:
+    predictions, truth = sides
+    first, second = (evaluated((replace(predictions, name=name), truth), {}, {}) for name in ("a.json", "b.json"))
+    history = mg.history(copies([first] * 4 + [second] * 4, tmp_path / "n"))
+    assert [one.about for one in history.statements] == ["few", "last"]
+
+
+def test_nights_with_the_same_time_are_told_apart_by_their_files(sides: Sides, tmp_path: Path) -> None:
+    results = evaluated(sides, {}, {"date": "2026-11-03"})
+    for name in ("a", "b"):
+        results.save(tmp_path / f"{name}.mg")
+    assert mg.history(tmp_path).labels == ["3 Nov 2026 00:00 (a)", "3 Nov 2026 00:00 (b)"]
+
+
+def test_a_step_in_a_night_with_errors_among_its_findings_says_so(sides: Sides, tmp_path: Path) -> None:
+    worse = evaluated(sides, {"boundary": 0.7}, {})
+    wrong = replace(worse, findings=(mg.Finding("error", "axes-turned", "the axes are turned"),))
+    history = mg.history(copies([evaluated(sides, {}, {})] * 12 + [wrong, worse], tmp_path / "n"))
+    assert history.statements[0].about == "worse"
+    assert "There are errors among the findings of this night" in history.statements[1].text
+
+
+def test_a_step_that_was_mended_says_the_level_of_today(sides: Sides, tmp_path: Path) -> None:
+    usual, worse = evaluated(sides, {}, {}), evaluated(sides, {"boundary": 0.7}, {})
+    history = mg.history(copies([usual] * 12 + [worse] * 6 + [usual] * 6, tmp_path / "n"))
+    level = history.curve("boundary", "pld").stretches[-1].last
+    assert history.statements[0].text.startswith("boundary got worse by 0.")
+    assert f"It changed again later; the level of the last night is {level:.3f}." in history.statements[1].text
+
+
+def test_a_scene_that_lost_frames_is_not_compared(sides: Sides, tmp_path: Path) -> None:
+    before = evaluated(sides, {}, {})
+    after = evaluated(sides, {"boundary": 0.8}, {}, truth=sides[1].at(range(54)))  # the last scene has 4 of 10 frames
+    history = mg.history(copies([before] * 12 + [after] * 10, tmp_path / "n"))
+    (event,) = [one for one in history.main_events if (one.class_name, one.key) == ("boundary", "pld")]
+    assert event.on_scenes is not None
+    assert event.on_scenes.scenes == 5
+
+
+def test_the_answer_has_the_newest_and_the_largest_changes(sides: Sides, tmp_path: Path) -> None:
+    sizes = [0.5, 0.96, 0.92, 0.88, 0.84, 0.8, 0.76, 0.72]  # the first change is a recovery
+    nights = [evaluated(sides, {"boundary": size}, {}) for size in [1.0, *sizes] for _ in range(8)]
+    history = mg.history(copies(nights, tmp_path / "n"))
+    dates = [str(one.values["date"])[:10] for one in history.statements if one.about == "worse"]
+    assert len(dates) == 5
+    assert dates == sorted(dates, reverse=True)
+    assert dates[0] == day(64)
+    assert dates[-1] == day(8)
+    assert "3 further changes are in the table." in texts_of(history)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse names that are not UTF-8")
+def test_the_reason_does_not_repeat_a_name_that_is_no_text(stepped: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / os.fsdecode(b"\xff.mg")
+    damaged.write_text("text", encoding="utf-8")
+    (left,) = mg.history([stepped / f"{day(0)}.mg", damaged]).skipped
+    assert left.reason.startswith("not a file of results")
+
+
+def test_a_folder_may_change_while_it_is_read(sides: Sides, tmp_path: Path) -> None:
+    folder = copies([evaluated(sides, {}, {})] * 4, tmp_path / "n")
+
+    def change(done: int, total: int) -> None:
+        assert total == 4
+        if done == 1:
+            (folder / f"{day(3)}.mg").unlink()
+            shutil.copy(folder / f"{day(0)}.mg", folder / "new.mg")
+
+    history = mg.history(folder, progress=change)
+    assert [night.name for night in history.nights] == [day(0), day(1), day(2)]
+    (left,) = history.skipped
+    assert left.file.name == f"{day(3)}.mg"
+    assert left.reason.startswith("no such file")

@@ -10,6 +10,7 @@ from tests.features.suspects import road
 
 import mapgauge as mg
 from mapgauge.errors import InvalidInput
+from mapgauge.features.suspects.saving import Corrections, savings
 from mapgauge.frames.alignment import add_instances
 from mapgauge.geometry.polylines import Polylines
 
@@ -207,3 +208,66 @@ def test_frames_without_any_line_have_no_place() -> None:
     results = [mg.evaluate(truth.with_confidence([]), truth, metrics=["pld"]) for _ in range(2)]
     found = mg.suspicious_truth(results, names=["A", "B"])
     assert found.places == ()
+
+
+def test_copies_of_one_method_are_refused_because_their_agreement_says_nothing(rng: np.random.Generator) -> None:
+    truth = road.wrong_truth()
+    one, other = road.method(rng), road.method(rng)
+    assert one.confidence is not None
+    surest = one.keep(one.confidence > 0.6).with_confidence(0.9)
+    rounded = replace(one, polylines=Polylines(one.polylines.coords.round(6), one.polylines.offsets))
+    for copy in (one, surest, rounded):
+        results = [mg.evaluate(x, truth, metrics=["pld"]) for x in (one, other, copy)]
+        with pytest.raises(InvalidInput, match="A and C have the same lines, to a centimetre: 100 % of those of "):
+            mg.suspicious_truth(results, names=["A", "B", "C"])
+
+
+def test_one_training_and_a_few_common_lines_are_no_copy(rng: np.random.Generator) -> None:
+    truth = road.wrong_truth()
+    one, other = road.method(rng), road.method(rng)
+    first = np.flatnonzero(other.frame < 4)
+    mixed = add_instances(one.keep(np.flatnonzero(one.frame >= 4)), other.keep(first))
+    results = [mg.evaluate(x, truth, metrics=["pld"]) for x in (mixed, other)]
+    assert len(mg.suspicious_truth(results, names=["A", "B"]).places) >= 2
+
+
+def test_savings_of_each_kind_are_those_of_an_evaluation_with_the_changed_truth(methods: list[mg.Results]) -> None:
+    truth = road.wrong_truth()
+    frame = 20
+    label = truth.classes.index("divider")
+    rows = np.flatnonzero((truth.frame == frame) & (truth.label == label)).tolist()
+    side = methods[0].need_data().sides[1]
+    known = np.flatnonzero((side.frame == frame) & (side.label == label)).tolist()
+    new = np.array([[-5.0, 5.0], [9.0, 5.5]])
+    corrections = Corrections(
+        np.array([frame] * 3),
+        np.array([label] * 3),
+        removed={0: [known[0]]},
+        moved={1: [(known[1], np.array([0.0, 0.8]))]},
+        added={2: [new]},
+    )
+    lines = [truth.polylines[row] for row in rows]
+    changed = [lines[1:], [lines[0], lines[1] + [0.0, 0.8], *lines[2:]], [*lines, new]]
+    for saved, dividers in zip(savings(methods, corrections), changed, strict=True):
+        others = truth.at([frame]).keep(truth.at([frame]).label != label)
+        more = mg.MapFrames.of({truth.tokens[frame]: {"divider": dividers}}, classes=truth.classes)
+        corrected = add_instances(others, more)
+        differences = []
+        for method in methods:
+            alone = method.need_data().sides[0].at([frame])
+            before = mg.evaluate(alone, truth.at([frame]), metrics=["pld"]).frames()[0]["pld"]
+            differences.append(before - mg.evaluate(alone, corrected, metrics=["pld"]).frames()[0]["pld"])
+        assert saved == pytest.approx(np.mean(differences), abs=1e-9)
+        assert abs(saved) > 1e-4
+
+
+def test_the_mean_pld_after_is_that_of_an_evaluation_with_the_corrected_truth(rng: np.random.Generator) -> None:
+    scenes = [road.elements() for _ in range(4)]
+    scenes[2]["boundary"].append(np.array([[10.0, -11.0], [30.0, -11.0]]))
+    predictions = [road.method(rng), road.method(rng)]
+    results = [mg.evaluate(x, road.frames_of(scenes), metrics=["pld"]) for x in predictions]
+    found = mg.suspicious_truth(results, names=["A", "B"])
+    (place,) = found.places
+    assert (place.kind, place.frames) == ("not_found", place.seen)
+    corrected = [mg.evaluate(x, exact(), metrics=["pld"]).mean["pld"] for x in predictions]
+    assert found.after == pytest.approx(corrected, abs=1e-12)

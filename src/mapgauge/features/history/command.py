@@ -60,6 +60,8 @@ def history(options: HistoryOptions) -> None:
 
     from mapgauge import history as history_of
     from mapgauge import read_tags
+    from mapgauge.features.history.nights import skipped_by_reason
+    from mapgauge.features.history.sentences import listed
 
     tags = None if options.tags is None else read_tags(options.tags)
     with progress("reading nights", "files") as advance:
@@ -72,8 +74,9 @@ def history(options: HistoryOptions) -> None:
             progress=advance,
         )
     emit(options, HistoryDocument(found))
-    for left in found.skipped:
-        warn(printable(f"{left.file} is left out: {left.reason}"))
+    for reason, left in skipped_by_reason(found.skipped).items():
+        verb = "is" if len(left) == 1 else "are"
+        warn(printable(f"{listed([str(file) for file in left])} {verb} left out: {reason}"))
     for remark in found.remarks:
         inform(printable(remark))
     if options.output is not None:
@@ -99,18 +102,21 @@ class HistoryDocument(Document):
             yield Line(f"{len(events) - _MOST} more are in --json and on the page")
         inputs = self.history.inputs[::-1]
         if inputs:
-            rows = [[self.history.labels[change.night], printable(change.text)] for change in inputs[:_MOST]]
+            rows = [[self._label(change.night), printable(change.text)] for change in inputs[:_MOST]]
             yield Table("Changes of the inputs, the newest first", ["night", "what"], rows, 2)
         if len(inputs) > _MOST:
             yield Line(f"{len(inputs) - _MOST} more are in --json and on the page")
+
+    def _label(self, night: int) -> str:
+        return printable(self.history.labels[night])
 
     def _row(self, event: "HistoryEvent") -> list[str]:
         from mapgauge.metrics.table import title_of
 
         change = event.change
-        night = self.history.labels[change.night]
+        night = self._label(change.night)
         if change.last > change.night:
-            night += f" to {self.history.labels[change.last]}"
+            night += f" to {self._label(change.last)}"
         noted = ", ".join(f"{key} {shortened(text, _LONGEST)}" for key, text in event.metadata.items())
         return [
             night,

@@ -57,12 +57,12 @@ class History:
 
     @property
     def metrics(self) -> list[Metric]:
-        """The metrics of the last night."""
-        return [METRICS[name] for name in self.nights[-1].pooled.metrics if name in METRICS]
+        """The metrics that any night has."""
+        return _metrics_of(self.nights)
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """The classes."""
+        """The classes, which are those of the protocol."""
         return self.nights[-1].pooled.class_names
 
     @cached_property
@@ -166,7 +166,7 @@ def history(
     """Say what changed over many nights, each of which is a file of results.
 
     Only the pooled values of each file are read. Steps and slow changes are searched in the main values, the headline
-    values and the parts of each metric, with at least 10 nights; ``docs/how-to/history.md`` says how.
+    values and the parts of each metric, with at least 10 nights; ``docs/explanation/history-steps.md`` says how.
 
     Args:
         files: A folder with files of results (.mg), or these files.
@@ -242,11 +242,17 @@ def _groups_of(tags: Tags | None, by: str | None) -> tuple[dict[str, str], str]:
     return found, by
 
 
+def _metrics_of(nights: Sequence[Night]) -> list[Metric]:
+    """Return the metrics that any night has, in the order of tables."""
+    present = {name for night in nights for name in night.pooled.metrics}
+    return [METRICS[name] for name in METRICS if name in present]
+
+
 def _curves(nights: Sequence[Night]) -> Iterable[HistoryCurve]:
-    """Yield the curves of all values of the last night, in the order of tables."""
-    last = nights[-1].pooled
-    for class_name in (MEAN, *last.class_names):
-        for key in last.values.get(class_name, {}):
+    """Yield the curves of all values that any night has, in the order of its tables."""
+    for class_name in (MEAN, *nights[-1].pooled.class_names):
+        keys = dict.fromkeys(key for night in reversed(nights) for key in night.pooled.values.get(class_name, {}))
+        for key in keys:
             found = value_named(ValueKey.parse(key).name)
             if found is None:  # counts, and values of a metric that is not installed
                 continue
@@ -304,16 +310,22 @@ def _on_scenes(
     groups: Mapping[str, str],
 ) -> list[HistoryEvent]:
     """Return events, those of main values with the difference on shared scenes."""
-    changes = {(curve.class_name, curve.key): curve.changes for curve in curves}
-    mains = {METRICS[name].main.key for name in nights[-1].pooled.metrics if name in METRICS}
-    left = _MOST_ON_SCENES
+    by_place = {(curve.class_name, curve.key): curve for curve in curves}
+    mains = {metric.main.key for metric in _metrics_of(nights)}
+    count = 0
     done: list[HistoryEvent] = []
     for event in reversed(events):
-        if left and event.key in mains:
-            left -= 1
-            before, after = around(event.change, changes[event.class_name, event.key], len(nights))
-            found = on_scenes(nights[before], nights[after], event.class_name, event.key, groups=groups)
-            done.append(replace(event, on_scenes=found))
-        else:
-            done.append(event)
+        found = None
+        if event.key in mains and count < _MOST_ON_SCENES:
+            curve = by_place[event.class_name, event.key]
+            spans = around(event.change, curve.changes, len(nights))
+            before, after = (_with_value(curve, nights, span) for span in spans)
+            found = on_scenes(before, after, event.class_name, event.key, groups=groups)
+        count += found is not None
+        done.append(replace(event, on_scenes=found))
     return done[::-1]
+
+
+def _with_value(curve: HistoryCurve, nights: Sequence[Night], span: slice) -> list[Night]:
+    """Return the nights of a span in which a curve has a value."""
+    return [nights[k] for k in range(len(nights))[span] if curve.values[k] is not None]

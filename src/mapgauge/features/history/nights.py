@@ -13,6 +13,7 @@ import numpy as np
 
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy, UnreadableFile
 from mapgauge.io.files.source import is_folder, is_plain_file
+from mapgauge.markup import shortened
 from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol, full_name
@@ -26,6 +27,7 @@ SUFFIX = ".mg"
 MOST_FILES = 3000  # eight years of nights. Steps of more would take minutes
 _MOST_MEMORY = 1 << 29  # bytes of all pooled values. A year with 600 scenes takes 60 MB
 _MOST_ENTRIES = 100_000  # names in folders that are looked at
+_LONGEST = 40  # letters of the name of a file
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -113,6 +115,14 @@ class SkippedFile:
         return {"file": str(self.file), "reason": self.reason}
 
 
+def skipped_by_reason(skipped: Iterable[SkippedFile]) -> dict[str, list[Path]]:
+    """Return the files that are left out for each reason."""
+    found: dict[str, list[Path]] = {}
+    for left in skipped:
+        found.setdefault(left.reason, []).append(left.file)
+    return found
+
+
 def read_nights(
     files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
@@ -146,7 +156,7 @@ def read_nights(
             if night.date:
                 nights.append(night)
             else:
-                skipped.append(SkippedFile(path, "it has no date; evaluate again with this version of mapgauge"))
+                skipped.append(SkippedFile(path, "there is no date; evaluate again with this version of mapgauge"))
         if progress is not None:
             progress(k, len(paths))
     nights.sort(key=lambda night: (moment_of(night.date), night.name, str(night.file)))
@@ -239,7 +249,8 @@ def _checked(night: Night) -> Night:
 
 def _reason(error: MapgaugeError, path: Path) -> str:
     """Return why a file cannot be read, without its name."""
-    return error.message.removeprefix(f"{path}: ")
+    name = str(path).encode("utf-8", "backslashreplace").decode()  # as messages have it
+    return error.message.removeprefix(f"{name}: ")
 
 
 def _of_one_protocol(nights: Sequence[Night], name: str | None) -> tuple[list[Night], list[SkippedFile]]:
@@ -261,7 +272,7 @@ def _of_one_protocol(nights: Sequence[Night], name: str | None) -> tuple[list[Ni
     # The most files; of equally many, the newest.
     best = max(chosen, key=lambda group: (len(groups[group]), moment_of(groups[group][-1].date)))
     others = [
-        SkippedFile(night.file, f"its protocol is {_apart(names[group], names[best])}")
+        SkippedFile(night.file, f"the protocol is {_apart(names[group], names[best])}")
         for group, some in groups.items()
         for night in some
         if group != best
@@ -299,10 +310,15 @@ def day_in_words(date: str, *, year: bool = True, time: bool = False) -> str:
 
 
 def labels_of(nights: Sequence[Night]) -> list[str]:
-    """Return the date of each night in words, with the time where two nights have the same day."""
+    """Return the date of each night in words, with the time and the name of the file where others have the same."""
     days = [day_in_words(night.date) for night in nights]
-    counts = Counter(days)
-    return [day_in_words(night.date, time=counts[day] > 1) for night, day in zip(nights, days, strict=True)]
+    of_day = Counter(days)
+    times = [day_in_words(night.date, time=of_day[day] > 1) for night, day in zip(nights, days, strict=True)]
+    of_time = Counter(times)
+    return [
+        f"{time} ({shortened(night.name, _LONGEST)})" if of_time[time] > 1 else time
+        for night, time in zip(nights, times, strict=True)
+    ]
 
 
 def changed_metadata(before: Night, after: Night) -> dict[str, str]:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mapgauge.features.history.curves import HistoryCurve, HistoryEvent, direction_of
-from mapgauge.features.history.nights import Night, day_in_words, moment_of
+from mapgauge.features.history.nights import Night, day_in_words, moment_of, skipped_by_reason
+from mapgauge.features.history.sentences import listed
 from mapgauge.features.history.steps import FEWEST
 from mapgauge.markup import Html, colours_of, element, joined, number, shortened
 from mapgauge.metrics.metric import ValueKey
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _PACKAGE = "mapgauge.features.history"
 _DIGITS = 5  # of the values in the page
 _LONGEST = 80  # letters of a note in a table
+_MOST_INPUTS = 1  # in a row of the table of changes; the section on inputs has all of them
 _KINDS = {"step": "step", "night": "one night", "slow": "slow"}
 _DETAILS = ("detail", "last", "more", "errors")  # statements that are printed small
 
@@ -146,7 +148,7 @@ def _change(history: "History", event: HistoryEvent, value: str) -> Html:
         element("td", f"{change.size:+.3f}", class_="change"),
         element("td", scenes),
         _text(noted),
-        _text(", ".join(one.text for one in event.inputs) or "the same"),
+        element("td", listed([one.text for one in event.inputs], _MOST_INPUTS) or "the same", class_="text inputs"),
     ]
     state = {True: "is-worse", False: "is-better", None: None}[event.worse]
     return element("tr", cells, class_=state)
@@ -186,7 +188,7 @@ def _nights(history: "History") -> Html:
             *(_text(shortened(night.metadata.get(key, ""), _LONGEST)) for key in noted),
         ]
         rows.append(element("tr", cells))
-    return _table(header, rows, "Nights", numbers=range(1, 3 + len(mains)))
+    return _table(header, rows, "Values of all nights", numbers=range(1, 3 + len(mains)))
 
 
 def _with_interval(night: Night, key: str) -> str:
@@ -199,7 +201,10 @@ def _with_interval(night: Night, key: str) -> str:
 
 def _left_out(history: "History") -> Html:
     """Return the files that are not in the history, with the reason."""
-    items = [element("li", f"{left.file.name}: {left.reason}") for left in history.skipped]
+    items = [
+        element("li", f"{listed([file.name for file in files])}: {reason}")
+        for reason, files in skipped_by_reason(history.skipped).items()
+    ]
     items += [element("li", remark) for remark in history.remarks]
     if not items:
         return Html("")

@@ -67,8 +67,10 @@ def on_scenes(
     """
     nights = [*before[-WINDOW:], *after[:WINDOW]]
     metric = _metric_of(key, nights)
+    if metric is None:
+        return None
     shared = _shared_scenes(nights)
-    if metric is None or len(shared) < 2:
+    if len(shared) < 2:
         return None
     first = _SummedNights.of(before[-WINDOW:], metric, shared)
     second = _SummedNights.of(after[:WINDOW], metric, shared)
@@ -134,14 +136,15 @@ def _metric_of(key: str, nights: Sequence[Night]) -> str | None:
 
 
 def _shared_scenes(nights: Sequence[Night]) -> list[str]:
-    found: set[str] | None = None
+    """Return the scenes that all nights have, with as many frames."""
+    found: set[tuple[str, int]] | None = None
     for night in nights:
         of_scenes = night.pooled.of_scenes
         if of_scenes is None or night.pooled.class_names != nights[0].pooled.class_names:
             return []
-        scenes = set(of_scenes.scenes)
+        scenes = set(zip(of_scenes.scenes, np.frombuffer(of_scenes.frames, "<i8").tolist(), strict=True))
         found = scenes if found is None else found & scenes
-    return sorted(found or ())
+    return sorted(name for name, _ in found or ())
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,10 @@
 """What a history says, in sentences: what got worse, in which night, and what else changed in that night."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import pairwise
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from mapgauge.features.history.curves import HistoryEvent, around
@@ -22,7 +24,7 @@ from mapgauge.words import counted
 if TYPE_CHECKING:
     from mapgauge.features.history.history import History
 
-MOST = 5  # nights with changes that get a sentence; the others are in the table
+MOST = 5  # groups of changes that get a sentence; the others are in the table
 _MOST_NAMED = 4  # inputs, scenes or notes that a sentence lists
 _GAP = timedelta(days=2)  # without a night, from which a sentence names the night before
 _LONGEST = 60  # letters of a note
@@ -31,10 +33,12 @@ _MEAN = "the mean over classes"
 
 def said(history: "History") -> Iterator[Statement]:
     """Yield the statements about a history, the most important first."""
+    yield from _mixed(history)
     groups = _by_night(history.main_events)
     worse = [group for group in groups if any(event.worse for event in group)]
     others = [group for group in groups if group not in worse]
-    for group in [*reversed(worse), *reversed(others)][:MOST]:
+    chosen = _newest_and_largest(worse, MOST)
+    for group in [*chosen, *_newest_and_largest(others, MOST - len(chosen))]:
         yield from _about_group(history, group)
     if not worse:
         yield _nothing_worse(history)
@@ -54,6 +58,16 @@ def _by_night(events: Sequence[HistoryEvent]) -> list[list[HistoryEvent]]:
     return [found[key] for key in sorted(found, key=lambda key: (key[0], bool(key[3])))]
 
 
+def _newest_and_largest(groups: Sequence[list[HistoryEvent]], most: int) -> list[list[HistoryEvent]]:
+    """Return the newest and the largest of some groups, at most so many, the newest first."""
+    if not groups:
+        return []
+    newest = len(groups) - 1
+    by_size = sorted(range(newest), key=lambda k: -max(abs(event.change.size) for event in groups[k]))
+    kept = [newest, *by_size][:most]
+    return [groups[k] for k in sorted(kept, reverse=True)]
+
+
 def _about_group(history: "History", group: Sequence[HistoryEvent]) -> Iterator[Statement]:
     """Yield what is said about the changes of one night that have one direction: what it is, then the details."""
     first_key = next(metric.main.key for metric in history.metrics if any(e.key == metric.main.key for e in group))
@@ -62,6 +76,8 @@ def _about_group(history: "History", group: Sequence[HistoryEvent]) -> Iterator[
     named = classes or leading
     event = named[0]
     details = [
+        *_later(history, event),
+        *_wrong(history, event),
         *_mean(history, leading, classes),
         *_other_metrics(history, group, first_key),
         *_parts(history, event),
@@ -154,19 +170,34 @@ def _noted(history: "History", event: HistoryEvent) -> str:
         if after.metadata and after.metadata == before.metadata:
             return ", with the same metadata as the night before"
         return ""
-    return f", with {_listed(items)}"
+    return f", with {listed(items)}"
 
 
-def _listed(items: Sequence[str]) -> str:
+def listed(items: Sequence[str], most: int = _MOST_NAMED) -> str:
     """Return the first items in a line, and how many more there are.
 
-    >>> _listed(["a", "b"]), _listed(["a", "b", "c", "d", "e", "f"])
+    >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e", "f"])
     ('a, b', 'a, b, c, d and 2 more')
     """
-    text = ", ".join(items[:_MOST_NAMED])
-    if len(items) > _MOST_NAMED:
-        text += f" and {len(items) - _MOST_NAMED} more"
+    text = ", ".join(items[:most])
+    if len(items) > most:
+        text += f" and {len(items) - most} more"
     return text
+
+
+def _later(history: "History", event: HistoryEvent) -> Iterator[str]:
+    """Yield the level of the last night, if the value changed again since."""
+    if event.change.kind == "night":
+        return
+    curve = history.curve(event.class_name, event.key)
+    if any(change.night > event.change.last and change.kind != "night" for change in curve.changes):
+        yield f"It changed again later; the level of the last night is {curve.stretches[-1].last:.3f}."
+
+
+def _wrong(history: "History", event: HistoryEvent) -> Iterator[str]:
+    """Yield that the night of a change has errors among its findings."""
+    if event.change.kind != "slow" and history.nights[event.change.night].pooled.has_errors:
+        yield "There are errors among the findings of this night, so this need not be a change of the model."
 
 
 def _mean(history: "History", leading: Sequence[HistoryEvent], classes: Sequence[HistoryEvent]) -> Iterator[str]:
@@ -184,7 +215,7 @@ def _other_metrics(history: "History", group: Sequence[HistoryEvent], first: str
         if event.key != first
     ]
     if items:
-        yield f"Also {_listed(items)}."
+        yield f"Also {listed(items)}."
 
 
 def _parts(history: "History", event: HistoryEvent) -> Iterator[str]:
@@ -255,30 +286,63 @@ def _inputs(history: "History", event: HistoryEvent) -> Iterator[str]:
         when = "in the same night"
         before = "in the night before"
     if event.inputs:
-        listed = _listed([one.text for one in event.inputs])
-        yield f"The inputs changed {when} ({listed}), so this need not be a change of the model."
+        changed = listed([one.text for one in event.inputs])
+        yield f"The inputs changed {when} ({changed}), so this need not be a change of the model."
     elif all(same_truth(one, other) for one, other in pairwise(nights)):
         yield f"The truth is the same as {before}."
 
 
+def _mixed(history: "History") -> Iterator[Statement]:
+    """Yield that predictions of several names take turns, as those of several methods in one folder do."""
+    names = [PurePath(night.pooled.predictions.name).name for night in history.nights]
+    counts = {name: count for name, count in Counter(names).items() if name and count > 1}
+    known = [name for name in names if name in counts]
+    switches = sum(one != other for one, other in pairwise(known))
+    # A file that got another name is one switch, and two if it gets its first name again.
+    if len(counts) < 2 or switches < 2 * len(counts):
+        return
+    items = [f"{shortened(name, _LONGEST)} in {count}" for name, count in counts.items()]
+    items[0] += " nights"
+    yield Statement(
+        "mixed",
+        f"The nights have predictions of {len(counts)} names in turn: {listed(items)}. If these are methods, give the "
+        "files of one of them, because methods in turn look like a model that changes.",
+        {"names": float(len(counts))},
+    )
+
+
 def _nothing_worse(history: "History") -> Statement:
-    """Return that nothing got worse, and what would have been found."""
+    """Return that nothing got worse, what would have been found, and where no steps were searched."""
     nights = len(history.nights)
     span = _span(history)
     if nights < FEWEST:
         text = f"{counted(nights, 'night is', 'nights are')} too few to look for steps: {FEWEST} are needed ({span})."
         return Statement("few", text, {"nights": float(nights)})
-    text = f"In the main values of {nights} nights ({span}), nothing was found that got worse by a step or slowly."
-    metric = history.metrics[0]
-    curve = history.by_place.get((MEAN, metric.main.key))
+    searched = []
+    short = []
+    detectable: float | None = None
+    for metric in history.metrics:
+        title = _title(history, metric.main.key)
+        curve = history.by_place.get((MEAN, metric.main.key))
+        if curve is None:
+            continue
+        if curve.detectable is None:
+            known = sum(value is not None for value in curve.values)
+            short.append(
+                f"{title} has values in {counted(known, 'night')}, too few to look for steps: {FEWEST} are needed."
+            )
+            continue
+        searched.append(title)
+        if detectable is None:
+            detectable = curve.detectable
+            jump = f"A jump of the mean {title} by more than {detectable:.3f} in the last night would have been found."
     values: dict[str, float | str | None] = {"nights": float(nights)}
-    if curve is not None and curve.detectable is not None:
-        values["detectable"] = curve.detectable
-        text += (
-            f" A jump of the mean {_title(history, metric.main.key)} by more than {curve.detectable:.3f} in the last "
-            "night would have been found."
-        )
-    return Statement("steady", text, values)
+    if not searched:
+        text = " ".join(short) or f"None of the {nights} nights ({span}) has a value."
+        return Statement("few", text, values)
+    where = listed(searched) if short else "the main values"
+    text = f"In {where} of {nights} nights ({span}), nothing was found that got worse by a step or slowly. {jump}"
+    return Statement("steady", " ".join([text, *short]), values | {"detectable": detectable})
 
 
 def _span(history: "History") -> str:
@@ -291,34 +355,42 @@ def _last(history: "History") -> Statement:
     """Return the value of the last night."""
     night = history.nights[-1]
     items = []
+    lacking = []
     values: dict[str, float | str | None] = {"date": night.date}
     for metric in history.metrics:
         key = metric.main.key
         value = night.value(MEAN, key)
         if value is None:
+            lacking.append(_title(history, key))
             continue
         bounds = night.interval(MEAN, key)
         items.append(f"{_title(history, key)} {value:.3f}" + (f" {bracket(*bounds)}" if bounds else ""))
         values[key] = value
     noted = ", ".join(f"{key} {shortened(text, _LONGEST)}" for key, text in list(night.metadata.items())[:_MOST_NAMED])
     with_notes = f", {noted}" if noted else ""
-    shown = "; ".join(items) or "no value"
-    text = f"Last night ({history.labels[-1]}{with_notes}), mean over classes: {shown}."
+    text = f"Last night ({history.labels[-1]}{with_notes}), mean over classes: {'; '.join(items) or 'no value'}."
+    if items and lacking:
+        text += f" It has no {listed(lacking)}."
     return Statement("last", f"{text}{_since_the_night_before(history)}", values)
 
 
 def _since_the_night_before(history: "History") -> str:
     """Return how much the mean of the first metric changed from the night before, on shared scenes; "" if not known."""
-    key = history.metrics[0].main.key
-    found = None
-    if len(history.nights) > 1:
-        found = on_scenes(history.nights[-2:-1], history.nights[-1:], MEAN, key, groups={})
+    if len(history.nights) < 2 or not history.metrics:
+        return ""
+    metric = history.metrics[0]
+    found = on_scenes(history.nights[-2:-1], history.nights[-1:], MEAN, metric.main.key, groups={})
     if found is None:
         return ""
-    return (
-        f" On the {counted(found.scenes, 'scene')} that it shares with the night before, the change of "
-        f"{_title(history, key)} is {found.difference}."
-    )
+    title = _title(history, metric.main.key)
+    start = f" On the {counted(found.scenes, 'scene')} that it shares with the night before,"
+    if found.rose == found.fell == 0:
+        return f"{start} {title} is the same."
+    text = f"{start} the change of {title} is {found.difference}"
+    if found.difference.decided:
+        is_worse = (found.difference.value > 0) == metric.lower_is_better
+        text += f", which is {'worse' if is_worse else 'better'}"
+    return f"{text}."
 
 
 def _errors(history: "History") -> Iterator[Statement]:
@@ -326,7 +398,7 @@ def _errors(history: "History") -> Iterator[Statement]:
     if wrong:
         yield Statement(
             "errors",
-            f"Do not trust the values of {counted(len(wrong), 'night')} ({_listed(wrong)}): there are errors among the "
+            f"Do not trust the values of {counted(len(wrong), 'night')} ({listed(wrong)}): there are errors among the "
             "findings.",
             {"nights": float(len(wrong))},
         )

@@ -31,7 +31,8 @@ _FLOOR = SMALLEST / 5  # of the noise: nights of one model and one map have equa
 # The cost of a jump or a line in units of the variance grows with the logarithm of the number of nights, as that of
 # Schwarz' criterion does (Y.-C. Yao, "Estimating the number of change-points via Schwarz' criterion", Statistics &
 # Probability Letters 6, 1988). The last factor covers that few nights know their noise badly. The numbers were chosen
-# by simulation: about 1 in 1,000 curves of constant normal noise has a change. docs/how-to/history.md has the table.
+# by simulation: about 1 in 1,000 curves of constant normal noise has a change. docs/explanation/history-steps.md has
+# the table.
 _COST = 10.0
 _COST_BY_LOGARITHM = 1.4
 _COST_OF_FEW = 18.0

@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from mapgauge.results.results import Results, check_results
 from mapgauge.typing import Indices, Points, Progress
 from mapgauge.words import counted
 
+COPIED = 0.5  # share of the lines of a method that another method has too: those of two trainings are never the same
 KINDS: tuple[Kind, ...] = ("not_found", "not_in_truth", "shifted")
 
 
@@ -219,6 +221,7 @@ def _checked(results: Sequence[Results], names: Sequence[str] | None) -> tuple[l
         method = methods[k] if methods[k].tokens == first.tokens else _with_tokens(methods[k], tokens)
         _check_truth(first, method, called[order[0]], called[k])
         in_order.append(method)
+    _check_copies(in_order, [called[k] for k in order])
     return in_order, tuple(called[k] for k in order)
 
 
@@ -238,6 +241,35 @@ def _check_truth(first: Results, other: Results, name: str, other_name: str) -> 
             f"{name} and {other_name} have different truth, or truth in another order or on other axes",
             remedy="Evaluate both with the same file of truth",
         )
+
+
+def _check_copies(methods: Sequence[Results], names: Sequence[str]) -> None:
+    """Refuse methods that have the same lines, because copies always agree."""
+    ends = [_ends(method.need_data().sides[0]) for method in methods]
+    for i, j in combinations(range(len(methods)), 2):
+        fewer, more = sorted((i, j), key=lambda k: len(ends[k]))
+        if not len(ends[fewer]):
+            continue
+        _, number = np.unique(np.concatenate([ends[fewer], ends[more]]), axis=0, return_inverse=True)
+        number = number.reshape(-1)
+        share = float(np.isin(number[: len(ends[fewer])], number[len(ends[fewer]) :]).mean())
+        if share > COPIED:
+            raise InvalidInput(
+                f"{names[i]} and {names[j]} have the same lines, to a centimetre: {100 * share:.0f} % of those of "
+                f"{names[fewer]}. Copies always agree, which says nothing about the truth",
+                remedy="Give one of them",
+            )
+
+
+def _ends(side: MapFrames) -> Indices:
+    """Return the frame, the class, and the first and the last point in centimetres of each line."""
+    offsets = side.polylines.offsets
+    there = np.diff(offsets) > 0
+    first = side.polylines.coords[offsets[:-1][there], :2]
+    last = side.polylines.coords[offsets[1:][there] - 1, :2]
+    points = np.rint(100 * np.concatenate([first, last], axis=1)).astype(np.int64)
+    of = np.stack([side.frame[there], side.label[there]], axis=1)
+    return np.concatenate([of, points], axis=1)
 
 
 def _world_of(first: Results, poses: MapFrames | str | os.PathLike[str] | None) -> World | None:
