@@ -91,7 +91,7 @@ def test_a_streamed_evaluation_says_what_one_in_memory_says(call: Run, world: Pa
         mg.write(mg.read(world / name), tmp_path / f"{Path(name).stem}.parquet")
     text = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout
     said = [line for line in text.splitlines() if line.startswith(("Finds", "Largest", "Worst class"))]
-    assert len(said) == 3
+    assert len(said) == 4
     for options in ((), ("--engine", "processes"), ("--work", "work")):
         streamed = call("evaluate", "good.parquet", "truth.parquet", "--metrics", "pld", *options, cwd=tmp_path).stdout
         assert set(said) <= set(streamed.splitlines())
