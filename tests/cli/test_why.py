@@ -121,7 +121,7 @@ def test_compare_and_report_show_causes(call: Run, tmp_path: Path) -> None:
         done = call("report", tmp_path / "runs" / "good.mg", option, "--frames", "1", "-o", tmp_path / "page.html")
         assert done.returncode == 0, done.stderr
         page = (tmp_path / "page.html").read_text(encoding="utf-8")
-        assert "Parts of PLD by cause" in page  # the metric was evaluated
+        assert "the causes add up to PLD" in page  # the metric was evaluated
         assert "due to wrong class" in page
         assert ("median_across" in page) == there
 
@@ -140,7 +140,7 @@ def test_evaluate_computes_causes_once_for_the_lines_and_the_report(
     files = ("good.json", "poor.json", "truth.geojson")
     done = call("evaluate", *files, "--metrics", "pld", "--report", page)
     assert (done.returncode, "PLD by cause" in done.stdout) == (0, False), done.stderr
-    assert "Parts of PLD by cause" in page.read_text(encoding="utf-8")
+    assert "the causes add up to PLD" in page.read_text(encoding="utf-8")
     # Each metric once for each method.
     assert sorted(computed) == ["causes", "causes", "completeness", "completeness", "pld", "pld"]
 

@@ -46,13 +46,13 @@ def test_causes_are_left_out_if_they_are_not_wanted(tmp_path: Path) -> None:
         return (tmp_path / "page.html").read_text(encoding="utf-8"), bool(contents(tmp_path / "page.html")[0]["causes"])
 
     page, coloured = written()
-    assert "Parts of PLD by cause" in page
+    assert "the causes add up to PLD" in page
     assert "<p>Largest causes: " in page
     assert coloured
     page, coloured = written(False)
     assert "due_to_missed" not in page
     assert not coloured
-    assert "Parts of PLD by cause" in written(True)[0]
+    assert "the causes add up to PLD" in written(True)[0]
 
 
 def test_differences_between_methods_are_split_by_cause(two: Path, methods: list[mg.Results]) -> None:

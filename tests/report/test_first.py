@@ -221,15 +221,57 @@ def test_a_difference_of_any_two_methods_is_drawn_beside_its_map(show: Show, fiv
 def test_the_scenes_are_rows_of_cells_worst_first(show: Show, one: Path, methods: list[mg.Results]) -> None:
     page = show(one)
     rows = page.locator("#scene-rows li")
-    by_scene: dict[str, list[float]] = {}
-    for row in methods[0].frames():
-        by_scene.setdefault(str(row["scene"]), []).append(float(row["pld"]))
-    worst = sorted(by_scene, key=lambda scene: -float(np.mean(by_scene[scene])))
+    by_scene = methods[0].by("scene")
+    values = {scene: by_scene[scene].mean["pld"] for scene in by_scene}
+    worst = sorted(values, key=lambda scene: -(values[scene] or 0))
     assert rows.evaluate_all("all => all.map((row) => row.dataset.scene)") == worst
-    assert page.locator("#scene-rows .mean").first.inner_text() == f"{np.mean(by_scene[worst[0]]):.3f}"
+    assert page.locator("#scene-rows .mean").first.inner_text() == f"{values[worst[0]]:.3f}"
     page.locator("#scene-rows li .row").first.click()
-    assert number_of_frames(page) == len(by_scene[worst[0]])
+    assert number_of_frames(page) == len(by_scene[worst[0]].tokens)
     assert page.locator("#chips button").inner_text() == f"scene {worst[0]} \u2715"
+
+
+def test_a_scene_has_the_value_of_its_frames_together(show: Show, two: Path, methods: list[mg.Results]) -> None:
+    """As a table of values by scene has it: the mean of the values of frames is another number."""
+    first, second = (method.by("scene") for method in methods)
+    name = methods[0].class_names[0]
+    for address, class_name, signed in (("", None, False), (f"#of={name}", name, False), ("#method=1-0", None, True)):
+        page = show(two, address)
+        shown = page.locator("#scene-rows li").evaluate_all(
+            "all => all.map((row) => [row.dataset.scene, row.querySelector('.mean').textContent])"
+        )
+        assert len(shown) == len(first)
+        for scene, text in shown:
+            of_first, of_second = (
+                part[scene].mean["pld"] if class_name is None else part[scene].classes[class_name]["pld"]
+                for part in (first, second)
+            )
+            assert of_first is not None
+            assert of_second is not None
+            assert float(text) == pytest.approx(of_second - of_first if signed else of_first, abs=0.00051)
+    assert "over all frames" in page.locator("#scenes-card").inner_text()
+
+
+def test_a_scene_of_which_some_frames_are_listed_has_their_mean(
+    show: Show, one: Path, methods: list[mg.Results]
+) -> None:
+    middle = round(float(np.median([row["pld"] for row in methods[0].frames()])), 3)
+    page = show(one, f"#range=pld+{middle}+1")
+    rows = [row for row in methods[0].frames() if float(row["pld"]) >= middle]
+    scene = page.locator("#scene-rows li").first.get_attribute("data-scene")
+    mean = np.mean([float(row["pld"]) for row in rows if row["scene"] == scene])
+    assert 0 < len(rows) < len(methods[0].tokens)
+    assert page.locator("#scene-rows .mean").first.inner_text() == f"{mean:.3f}"
+    assert "mean over the listed frames" in page.locator("#scenes-card").inner_text()
+
+
+def test_the_scale_of_cells_says_where_it_is_cut(show: Show, one: Path, methods: list[mg.Results]) -> None:
+    page = show(one)
+    low, high = page.locator("#scenes-card .ramp > span").all_inner_texts()
+    values = [float(row["pld"]) for row in methods[0].frames()]
+    for text, beyond, is_beyond in ((low, "\u2264", min(values)), (high, "\u2265", max(values))):
+        end = float(text.removeprefix(beyond))
+        assert text.startswith(beyond) == (abs(end - is_beyond) > 0.0006)
 
 
 def test_a_scene_is_played_from_a_cell(show: Show, one: Path) -> None:

@@ -37,6 +37,7 @@ from mapgauge.views.report.explorer import (
     joined_script,
     meta_text,
     resource,
+    scene_arrays,
     script_hash,
     section_resource,
     value_arrays,
@@ -214,7 +215,7 @@ class Explorer:
 
     def _packed_values(self) -> Answer:
         """Return the values of all frames, and begin to read predictions and truth, which the page needs next."""
-        arrays: Arrays = {}
+        arrays: Arrays = scene_arrays(self.results)
         for k, results in enumerate(self.results):
             arrays |= {name: _narrow(column) for name, column in value_arrays(k, results).items()}
         self.reading.begin()

@@ -21,7 +21,7 @@ from mapgauge.results.marks import NEAR, STEPS
 from mapgauge.results.results import Results
 from mapgauge.results.values import lists_of_frames
 from mapgauge.views.report.drawings import drawings, has_shares
-from mapgauge.views.report.frames import column_keys, frame_numbers, is_first
+from mapgauge.views.report.frames import column_keys, frame_numbers, is_first, scene_numbers
 from mapgauge.views.report.pack import Arrays, Section
 from mapgauge.views.report.sections import sections
 
@@ -49,7 +49,7 @@ def described(methods: Sequence[Results], names: Sequence[str], *, world: bool) 
         "columns": column_keys(first),
         "metrics": [_described(metric, rows, first) for metric, rows in lists_of_frames(first.metrics)],
         "tokens": first.tokens,
-        "scenes": next((method.scenes for method in methods if method.scenes is not None), None),
+        "scenes": scenes_of(methods),
         "shares": PLD.title if has_shares(first) else None,
         "matched": bool(first.protocol.cutoffs),
         "ignored": any(finding.code == "truth-ignored" for method in methods for finding in method.findings),
@@ -85,6 +85,22 @@ def in_order_of(first: Results, method: Results) -> Results:
 def value_arrays(method: int, results: Results) -> Arrays:
     """Return the values of all frames, by the names of the scripts. ``method`` is its number."""
     return {f"{method}.value.{key}": column for key, column in frame_numbers(results).items()}
+
+
+def scene_arrays(methods: Sequence[Results]) -> Arrays:
+    """Return the first value of all scenes and methods, by the names of the scripts. Empty without scenes."""
+    scenes = scenes_of(methods)
+    arrays: Arrays = {}
+    for k, method in enumerate(methods):
+        numbers = scene_numbers(method, scenes)
+        if numbers is not None:
+            arrays[f"{k}.scenes"] = numbers
+    return arrays
+
+
+def scenes_of(methods: Sequence[Results]) -> tuple[str, ...] | None:
+    """Return the scene of each frame, from the first method that knows it."""
+    return next((method.scenes for method in methods if method.scenes is not None), None)
 
 
 def geometry_arrays(

@@ -287,7 +287,7 @@ function familyBars(now, families, method) {
     const share = total > 0 ? `${Math.round((100 * value) / total)} %` : "";
     return element("tr", { className }, element("th", { scope: "row" }, button), element("td", { className: "plot" }, spanBar(0, value, 0, most, colour)), cell(value.toFixed(3)), cell(share));
   });
-  const title = `${mainTitle()} of ${meta.methods[method]} ${now.of === "" ? "" : `for ${now.of} `}${shown(mainKey(), total)}: its parts`;
+  const title = `${mainTitle()} of ${meta.methods[method]} ${now.of === "" ? "" : `for ${now.of} `}${shown(mainKey(), total)}: its ${meta.groups.length ? "causes" : "parts"}`;
   return [element("p", { className: "lead" }, methodSwatch(method), title), scrolled("causes", element("table", { className: "rows", ariaLabel: title }, element("tbody", {}, ...rows)))];
 }
 
@@ -314,7 +314,7 @@ function waterfall(now, families, [first, second]) {
     element("div", { className: "stack" }, methodName(method), stackedBar(families, method, now.of), element("span", { textContent: shown(mainKey(), valuesOf(method, now.of)[mainKey()] ?? NaN) })),
   );
   const title = `${mainTitle()}${now.of === "" ? "" : ` of ${now.of}`} from ${shown(mainKey(), from)} (${meta.methods[first]}) to ${shown(mainKey(), to)} (${meta.methods[second]})`;
-  return [...bars, element("p", { className: "lead", textContent: `The way from ${shown(mainKey(), from)} to ${shown(mainKey(), to)}` }), scrolled("causes", element("table", { className: "rows", ariaLabel: title }, element("tbody", {}, ...rows)))];
+  return [...bars, element("p", { className: "lead", textContent: `The way from ${shown(mainKey(), from)} to ${shown(mainKey(), to)}, by ${meta.groups.length ? "cause" : "part"}` }), scrolled("causes", element("table", { className: "rows", ariaLabel: title }, element("tbody", {}, ...rows)))];
 }
 
 // Ranges ahead of the ego, if no section fills the panel.

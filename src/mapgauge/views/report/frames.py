@@ -1,6 +1,7 @@
 """The frames of the report: columns of numbers, and the choice of frames to draw."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, permutations, zip_longest
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.metrics.completeness import COMPLETENESS
-from mapgauge.metrics.metric import Metric, ValueKey
+from mapgauge.metrics.metric import Metric, Value, ValueKey
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, setting_of, title_of
 from mapgauge.results.frame_query import PART_OF_PLD, FrameTable
@@ -32,7 +33,7 @@ def column_keys(results: Results) -> list[dict[str, Any]]:
     values = [
         {
             "key": value.key,
-            "title": value.words + (setting_of(value.key, results.protocol) if value.role == "main" else ""),
+            "title": _column_title(metric, value, results),
             "whole": False,
             "printed": is_first(metric, results.metrics),
         }
@@ -47,6 +48,15 @@ def column_keys(results: Results) -> list[dict[str, Any]]:
     counts = [{"key": key, "title": key, "whole": True, "printed": True} for key in COUNTS]
     of_hits = [{"key": str(key), "title": title_of(key), "whole": True, "printed": False} for key in hits]
     return [*values, *counts, *of_hits]
+
+
+def _column_title(metric: Metric, value: Value, results: Results) -> str:
+    """Return the title of a column of the list. A part of PLD is named so, because a cause may have the same name."""
+    if value.role == "main":
+        return value.words + setting_of(value.key, results.protocol)
+    if metric is PLD and value.role == "part":
+        return f"{value.words} (part)"
+    return value.words
 
 
 def all_numbers(results: Results) -> dict[str, NDArray[Any]]:
@@ -65,6 +75,28 @@ def frame_numbers(results: Results, numbers: "Numbers | None" = None) -> dict[st
     if numbers is None:
         numbers = all_numbers(results)
     return {column["key"]: numbers[PART_OF_PLD.get(column["key"], column["key"])] for column in column_keys(results)}
+
+
+def scene_numbers(results: Results, scenes: Sequence[str] | None) -> Floats | None:
+    """Return the first value of the list for each scene, pooled over its frames, as ``(1 + classes, scenes)``.
+
+    The first row is the mean over classes. ``scenes`` has the scene of each frame. The columns are in the order in
+    which the scenes appear. None without scenes, and without a metric that has a value for each frame.
+    """
+    lists = lists_of_frames(results.metrics)
+    if scenes is None or not lists:
+        return None
+    metric, _ = lists[0]
+    only = replace(results, metrics=(metric.name,))
+    frames: dict[str, list[int]] = {}
+    for frame, scene in enumerate(scenes):
+        frames.setdefault(scene, []).append(frame)
+    columns = []
+    for some in frames.values():
+        of_scene = only.of_frames(some)
+        values = [of_scene.mean, *of_scene.classes.values()]
+        columns.append([value.get(metric.main.key) for value in values])
+    return np.array(columns, np.float64).T
 
 
 RANDOM = "random sample"

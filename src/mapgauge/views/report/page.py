@@ -36,6 +36,7 @@ from mapgauge.views.report.explorer import (
     joined_script,
     meta_text,
     resource,
+    scene_arrays,
     script_hash,
     section_resource,
 )
@@ -218,7 +219,7 @@ def explorer_part(
             finished = sum(len(block["frames"]) for block, _ in later)
             progress(next(steps), (len(drawn) + finished + len(others)) * len(methods))
 
-    arrays: Arrays = {}
+    arrays: Arrays = scene_arrays(methods)
     world = bool(drawn) and is_map(first)
     for k, (method, table) in enumerate(zip(methods, numbers, strict=True)):
         arrays |= {f"{k}.value.{key}": column for key, column in table.items()}

@@ -3,7 +3,7 @@
 const STEPS = 8; // colours
 const ROWS_AT_ONCE = 40;
 const PACE = 400; // milliseconds per frame
-const sceneRows = { scenes: [], made: 0, low: 0, high: 1, signed: false };
+const sceneRows = { scenes: [], made: 0, low: 0, high: 1, signed: false, pooled: false, listed: new Set() };
 let player = 0; // a timer
 
 // The scene of each frame: that of the results, or later in `mapgauge view` that of what has the poses. Null without scenes.
@@ -35,6 +35,31 @@ function meanOf(frames, column) {
   return count ? sum / count : NaN;
 }
 
+// The places of scenes in the arrays of their values.
+const placeOfScene = new Map([...new Set(meta.scenes ?? [])].map((name, place) => [name, place]));
+
+// Whether the values of scenes are shown that all their frames give together, as in tables. Otherwise some frames of a scene are
+// not in the list, or the scenes came later, and the rows have the means of their listed frames.
+function arePooled() {
+  if (!arrays["0.scenes"]) return false;
+  const listed = new Map();
+  for (const frame of rows) listed.set(sceneOfFrame(frame), (listed.get(sceneOfFrame(frame)) ?? 0) + 1);
+  return [...listed].every(([name, count]) => count === framesByScene.get(name).length);
+}
+
+// The value of a scene for one method, of all classes or of one.
+function ofScene(name, method, className) {
+  if (!sceneRows.pooled) return meanOf(framesByScene.get(name).filter((frame) => sceneRows.listed.has(frame)), numbersOf(method, mainKey(), className));
+  const row = className === "" ? 0 : 1 + meta.classes.indexOf(className);
+  return arrays[`${method}.scenes`][row * placeOfScene.size + placeOfScene.get(name)];
+}
+
+// The value of a scene for what is shown: one method, or the second minus the first.
+function shownOfScene(name, now) {
+  const [first, second] = now.method.split("-").map((method) => ofScene(name, Number(method), now.of));
+  return second === undefined ? first : first - second;
+}
+
 // The colour of a value as the name of a class: 0 is best, STEPS - 1 worst.
 function heatOf(value) {
   if (Number.isNaN(value)) return "none";
@@ -54,9 +79,9 @@ function cellsOfScene(frames, column, listed) {
   return svgElement("svg", { class: "strip", viewBox: `0 0 ${frames.length} 10`, preserveAspectRatio: "none", "aria-hidden": "true" }, ...nodes);
 }
 
-// The mean of a scene for both methods as two dots, if two are compared.
-function dumbbell(frames, now, pair) {
-  const values = pair.map((method) => meanOf(frames, numbersOf(method, mainKey(), now.of)));
+// The value of a scene for both methods as two dots, if two are compared.
+function dumbbell(name, now, pair) {
+  const values = pair.map((method) => ofScene(name, method, now.of));
   const dots = values.map((at, k) => ({ at, colour: meta.methodColours[pair[k]] }));
   const plot = dotPlot(dots, sceneRows.from, sceneRows.to);
   return element("span", { className: "dumbbell", title: values.map((value, k) => `${meta.methods[pair[k]]} ${shown(mainKey(), value)}`).join("\n") }, plot);
@@ -66,7 +91,7 @@ function growScenes(now, count) {
   const column = columns[mainKey()];
   const listed = sceneRows.listed;
   const pair = pairOf(now);
-  const rowsOf = sceneRows.scenes.slice(sceneRows.made, sceneRows.made + count).map(({ name, frames, mean }) => {
+  const rowsOf = sceneRows.scenes.slice(sceneRows.made, sceneRows.made + count).map(({ name, frames, value }) => {
     const choose = element("button", { type: "button", className: "row", ariaPressed: String(now.scene === name), title: `Only the frames of ${name}` }, cut(name));
     choose.addEventListener("click", () => change({ scene: now.scene === name ? "" : name }));
     choose.disabled = !meta.scenes;
@@ -79,7 +104,7 @@ function growScenes(now, count) {
       const frame = frames[frameAt(strip, frames, event)];
       strip.title = `${meta.tokens[frame]}\n${labelOf(mainKey())} ${shown(mainKey(), column[frame], sceneRows.signed)}\nclick: play from here`;
     });
-    const row = element("li", {}, start, choose, element("span", { className: "mean", textContent: shown(mainKey(), mean, sceneRows.signed) }), ...(pair ? [dumbbell(frames, now, pair)] : []), strip);
+    const row = element("li", {}, start, choose, element("span", { className: "mean", textContent: shown(mainKey(), value, sceneRows.signed) }), ...(pair ? [dumbbell(name, now, pair)] : []), strip);
     row.dataset.scene = name;
     return row;
   });
@@ -90,6 +115,13 @@ function growScenes(now, count) {
 function frameAt(strip, frames, event) {
   const box = strip.firstChild.getBoundingClientRect();
   return Math.min(Math.max(Math.floor(((event.clientX - box.left) / box.width) * frames.length), 0), frames.length - 1);
+}
+
+// What the number of a scene is, in words.
+function aboutScenes(now) {
+  const value = `${labelOf(mainKey())} of ${choiceOf(now).name}`;
+  if (!sceneRows.pooled) return `${value}, mean over the listed frames`;
+  return now.of === "" ? `${value} over all frames, mean over classes` : `${value} for ${now.of} over all frames`;
 }
 
 function showScenes(now) {
@@ -103,18 +135,23 @@ function showScenes(now) {
   const at = (share) => values[Math.min(Math.floor(share * values.length), values.length - 1)] ?? 0;
   const most = Math.max(Math.abs(at(0.02)), Math.abs(at(0.98)), 1e-3);
   Object.assign(sceneRows, sceneRows.signed ? { low: -most, high: most } : { low: at(0.02), high: at(0.98) });
-  sceneRows.scenes = [...framesByScene].map(([name, frames]) => ({ name, frames, mean: meanOf(frames.filter((frame) => sceneRows.listed.has(frame)), column) })).filter(({ mean }) => !Number.isNaN(mean)).sort((a, b) => sign * (b.mean - a.mean));
+  sceneRows.pooled = arePooled();
+  const withFrames = [...framesByScene].filter(([, frames]) => frames.some((frame) => sceneRows.listed.has(frame)));
+  sceneRows.scenes = withFrames.map(([name, frames]) => ({ name, frames, value: shownOfScene(name, now) })).filter(({ value }) => !Number.isNaN(value)).sort((a, b) => sign * (b.value - a.value));
   const pair = pairOf(now);
-  const means = pair ? sceneRows.scenes.flatMap(({ frames }) => pair.map((method) => meanOf(frames, numbersOf(method, mainKey(), now.of)))).filter((value) => !Number.isNaN(value)) : [];
-  Object.assign(sceneRows, { from: means.reduce((a, b) => Math.min(a, b), Infinity), to: means.reduce((a, b) => Math.max(a, b), -Infinity), made: 0 });
+  const both = pair ? sceneRows.scenes.flatMap(({ name }) => pair.map((method) => ofScene(name, method, now.of))).filter((value) => !Number.isNaN(value)) : [];
+  Object.assign(sceneRows, { from: both.reduce((a, b) => Math.min(a, b), Infinity), to: both.reduce((a, b) => Math.max(a, b), -Infinity), made: 0 });
   const list = element("ul", { id: "scene-rows", tabIndex: 0 });
   list.setAttribute("aria-label", `${sceneRows.scenes.length} scenes, the worst first`);
   list.addEventListener("scroll", () => growNear(list), { passive: true });
   const stop = element("button", { type: "button", id: "stop", textContent: "Stop", hidden: player === 0 });
   stop.addEventListener("click", stopPlaying);
-  const scale = element("span", { className: "ramp" }, element("span", { textContent: shown(mainKey(), sceneRows.low, sceneRows.signed) }), rampOf(), element("span", { textContent: shown(mainKey(), sceneRows.high, sceneRows.signed) }));
+  const beyond = (is, sign) => (is ? sign : ""); // the first and the last colour go on beyond the ends
+  const low = beyond(values[0] < sceneRows.low, "≤ ") + shown(mainKey(), sceneRows.low, sceneRows.signed);
+  const high = beyond(values.at(-1) > sceneRows.high, "≥ ") + shown(mainKey(), sceneRows.high, sceneRows.signed);
+  const scale = element("span", { className: "ramp" }, "cells:", element("span", { textContent: low }), rampOf(), element("span", { textContent: high }));
   const noun = scenesNow() ? `${sceneRows.scenes.length.toLocaleString("en")} ${sceneRows.scenes.length === 1 ? "scene" : "scenes"}` : "frames";
-  const said = element("span", { className: "quiet", textContent: `${noun}, worst first: ${labelOf(mainKey())} of ${choiceOf(now).name}. Click a cell to play from it.` });
+  const said = element("span", { className: "quiet", textContent: `${noun}, worst first: ${aboutScenes(now)}. A cell is the ${labelOf(mainKey())} of a frame; click it to play from there.` });
   body.replaceChildren(element("div", { className: "toolbar" }, said, scale, stop), list);
   growScenes(now, ROWS_AT_ONCE);
   return markMoment(now);

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from mapgauge.errors import with_remedy
 from mapgauge.frames.findings import Finding
 from mapgauge.markup import Html, element, escaped, html, joined, number, table, value_text
+from mapgauge.metrics.causes import FAMILIES, label_of
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS, column_title, heading, part_colours, setting_of, title_of, value_keys
@@ -425,7 +426,27 @@ def bars(methods: Sequence[Results], names: Sequence[str]) -> Html:
     split = [metric for metric in map(METRICS.__getitem__, methods[0].metrics) if metric.with_role("part")]
     if not split:
         return html("<p>None of the computed metrics splits into parts.</p>")
-    return joined(_bars_of(metric, methods, names) for metric in split)
+    return joined([_parts_and_causes(split), *(_bars_of(metric, methods, names) for metric in split)])
+
+
+def _parts_and_causes(split: Sequence[Metric]) -> Html:
+    """Return how the parts of PLD and its causes differ, if both are shown. Some have the same names."""
+    if PLD not in split or not any(is_repeated(metric, [PLD.name]) for metric in split):
+        return Html("")
+    families = "; ".join(
+        f"{family} is {', '.join(label_of(cause) for cause in causes)}"
+        for family, causes in FAMILIES.items()
+        if len(causes) > 1
+    )
+    return html(
+        "<p>PLD is split in two ways, and each adds up to it. Its <em>parts</em> say where the assignment has the "
+        "costs. Its <em>causes</em> say why they occur. The part <em>missed</em> is the cost of true lines without a "
+        "match. The cause <em>missed</em> leaves out what a fragment, a merge, a displaced line or a line of another "
+        "class explains, and has the true lines of matches in which the two lines do not lie along each other. The "
+        "part <em>confidence</em> is the missing confidence of all matches. The causes count that of matches that do "
+        "not fit as an error of their geometry. Families of causes on the first screen: {}.</p>",
+        families,
+    )
 
 
 def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -> Html:
@@ -448,7 +469,10 @@ def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -
             bar = _bar(values, colours, words, chosen=chosen)
             cells.append([*heads, bar, *(number(values[part]) for part in colours)])
     header = ["class", *["method"] * several, f"{title} from 0 to 1", *(words[part] for part in colours)]
-    caption = f"Parts of {title}; they add up to it"
+    if is_repeated(metric, first.metrics):
+        caption = f"{title}; the causes add up to PLD"
+    else:
+        caption = f"Parts of {title}; they add up to it"
     said = _sentences(methods, names, metric)
     return joined([said, _legend(colours, words), _table(caption, header, cells, heads=1 + several)])
 

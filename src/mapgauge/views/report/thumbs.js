@@ -189,6 +189,12 @@ function withoutExamples(now) {
   return `${meta.methods[pair[0]]} and ${meta.methods[pair[1]]} have the same values in all frames of the list.`;
 }
 
+// What a finding measures: a cause and a part of PLD may have the same name.
+function amountTitle(key) {
+  if (causeKeys.includes(key)) return `${causeTitle(key)} (cause)`;
+  return labelOf(key);
+}
+
 function showExamples(now) {
   const body = $$("examples").querySelector(".body");
   const taken = examplesOf(now, rows);
@@ -197,8 +203,8 @@ function showExamples(now) {
     return;
   }
   const buttons = taken.map(({ frame, finding }) => {
-    const said = `${causeTitle(finding.key)}, ${finding.name}`;
-    const whose = finding.other === null ? [] : [`${meta.methods[finding.method]} worse: `];
+    const said = `${amountTitle(finding.key)}, ${finding.name}`;
+    const whose = finding.other === null ? [] : [`${meta.methods[finding.method]} has more: `];
     const value = finding.other === null ? finding.value(frame).toFixed(2) : `+${finding.value(frame).toFixed(2)}`;
     const button = thumbButton(frame, finding.method, now, [methodSwatch(finding.method), ...whose, element("b", { textContent: said }), ` ${value}`]);
     button.addEventListener("click", () => {
