@@ -28,7 +28,7 @@ def test_a_map_is_coloured_by_distance_and_grows(show: Callable[..., "Page"], tm
         "nodes => nodes.map(node => node.getAttribute('stroke'))"
     )
     assert {"#6a9f00", "#8e44ad"} <= set(strokes)  # up to 0.75 m, and beyond the cutoff
-    assert page.locator("#cause-key li:has(.sample)").count() == 7 + 1  # and false predictions
+    assert page.locator("#cause-key li:has(.sample)").count() == 7 + 3  # and truth, missed truth, false predictions
     page.click("#modes [data-mode=errors]")
     strokes = page.locator(".panel .predictions .stroke").evaluate_all(
         "nodes => nodes.map(node => node.getAttribute('stroke'))"

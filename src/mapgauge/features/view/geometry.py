@@ -50,7 +50,8 @@ class Geometry:
         bounds = truth_bounds(first.of_frames(sample), centred=world)
         if world:
             poses = ()  # a map has no ego
-        frames, note = frames_in_time(first, poses)
+        placed = next((method for method in methods if _has_poses(method)), first)  # all have the same frames
+        frames, note = frames_in_time(placed, poses)
         tracks = None
         if not world:
             tracks = ego_tracks(frames)
@@ -79,10 +80,10 @@ class Geometry:
 
     @property
     def placed_methods(self) -> list[Results]:
-        """The methods. If their data have no poses, and poses were found elsewhere, with those."""
-        if self.drive is None or any(side.poses is not None for side in self.methods[0].need_data().all_sides):
+        """The methods. Those whose data have no poses have those of another method, or those that were found elsewhere."""
+        if self.drive is None:
             return self.methods
-        return [_with_drive(method, self.drive) for method in self.methods]
+        return [method if _has_poses(method) else _with_drive(method, self.drive) for method in self.methods]
 
     def arrays(self, frames: Sequence[int]) -> Arrays:
         """Return what the drawings of some frames show, by the names of the scripts."""
@@ -92,6 +93,10 @@ class Geometry:
                 k, method.of_frames(frames), causes=None, advance=lambda: None, centred=self.world
             )
         return arrays
+
+
+def _has_poses(results: Results) -> bool:
+    return any(side.poses is not None for side in results.need_data().all_sides)
 
 
 def _with_drive(results: Results, drive: MapFrames) -> Results:

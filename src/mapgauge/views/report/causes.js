@@ -67,7 +67,7 @@ function showCauses(state, onChoose) {
     return [button, ...kept.map((cause) => causeButton(cause, cause.about, state.cause === cause.key, () => onChoose(state.cause === cause.key ? family.key : cause.key)))];
   });
   const focused = document.activeElement?.dataset?.cause;
-  list.replaceChildren(element("li", { textContent: meta.shares ? `Parts of ${meta.shares}:` : "Costs:" }), ...nodes);
+  list.replaceChildren(element("li", { textContent: meta.shares ? `Parts of ${meta.shares}:` : "Costs:" }), ...nodes, ...commonMarks(EVERY));
   if (focused) list.querySelector(`[data-cause="${focused}"]`)?.focus(); // a click must not lose the place of the keyboard
 }
 

@@ -192,7 +192,7 @@ function differenceRows(now, [first, second]) {
     return element("tr", {}, element("th", { scope: "row" }, head), ...plots);
   };
   const rows = [row("mean", "mean"), ...shownClasses(second).map((name) => row(name, classButton(now, name)))];
-  const head = element("tr", {}, element("td", {}), ...metrics.map(({ title, lower }) => element("th", { scope: "col", textContent: `${title} (${lower ? "left" : "right"} is better)` })));
+  const head = element("tr", {}, element("td", { className: "quiet", textContent: "better:" }), ...metrics.map(({ title, lower }) => element("th", { scope: "col", textContent: `${title} ${lower ? "←" : "→"}`, title: `${title}: ${lower ? "left" : "right"} is better` })));
   const axis = element("tr", {}, element("td", {}), ...metrics.map(() => element("td", { className: "plot" }, element("span", { className: "ends" }, element("span", { textContent: `−${most.toFixed(2)}` }), element("span", { textContent: `+${most.toFixed(2)}` })))));
   const name = `${meta.methods[second]} minus ${meta.methods[first]}, with intervals`;
   return [...searchField(), scrolled("classes", element("table", { className: "rows", ariaLabel: name }, element("thead", {}, head), element("tbody", {}, ...rows), element("tfoot", {}, axis)))];

@@ -89,6 +89,21 @@ function pieceColour(mode, level, colour) {
 const sample = (...parts) => svgElement("svg", { class: "sample", width: 26, height: 12, "aria-hidden": "true" }, ...parts);
 const sampleLine = (name, properties = {}) => svgElement("path", { class: name, d: "M1 6H25", ...properties });
 
+// What the marks mean that are drawn in all modes, or in all but one.
+function commonMarks(mode) {
+  const items = [];
+  const add = (text, ...parts) => items.push(element("li", {}, sample(...parts), ` ${text}`));
+  if (meta.matched && mode !== OFFSET) {
+    const dots = (side, d) => ["outer", "inner"].map((name) => svgElement("path", { class: `${name} of-${side}`, d, stroke: meta.colours[0] }));
+    add("matched points", svgElement("path", { class: "ticks", d: "M4 1V11M13 1V11M22 1V11" }));
+    add("unmatched points of truth and predictions", ...dots("truth", "M3 6h0M9 6h0"), ...dots("predictions", "M17 6h0M23 6h0"));
+    items.push(element("li", { textContent: `points: from ${LEGIBLE} px per metre, zoom in` }));
+  }
+  if (meta.ignored) add("ignored truth", sampleLine("dotted", { stroke: meta.colours[0] }));
+  if (meta.region) add("region of the protocol", svgElement("rect", { class: "box", x: 1, y: 1, width: 24, height: 10 }));
+  return items;
+}
+
 // What the marks of the mode mean. Causes have their own legend.
 function showMarks(chosen) {
   const mode = modeOf(chosen);
@@ -111,14 +126,17 @@ function showMarks(chosen) {
   }
   if (mode === CLASSES) {
     add("truth", sampleLine("band", { stroke: meta.colours[0] }));
+    if (meta.matched) add("truth missed", sampleLine("band dashed", { stroke: meta.colours[0] }));
     add("prediction", sampleLine("thin", { stroke: meta.colours[0] }));
   }
   if (mode === OFFSET) {
+    add("truth", sampleLine("found"));
+    if (meta.matched) add("truth missed", sampleLine("found dashed"));
     NEAR_TO_FAR.forEach((stroke, k) => add(`up to ${metres(((k + 1) * meta.cutoff) / NEAR_TO_FAR.length)}`, sampleLine("thin", { stroke })));
     add(`farther than ${metres(meta.cutoff)} from the truth`, sampleLine("thin", { stroke: BEYOND }));
   }
   if (meta.matched) add("false prediction", sampleLine("thin dashed"));
-  items.push(element("li", { textContent: "width: confidence" }));
+  items.push(element("li", { textContent: "width: confidence" }), ...commonMarks(mode));
   $$("cause-key").replaceChildren(...items);
 }
 

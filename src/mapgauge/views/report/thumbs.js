@@ -189,21 +189,26 @@ function withoutExamples(now) {
   return `${meta.methods[pair[0]]} and ${meta.methods[pair[1]]} have the same values in all frames of the list.`;
 }
 
-// What a finding measures: a cause and a part of PLD may have the same name.
-function amountTitle(key) {
-  if (causeKeys.includes(key)) return `${causeTitle(key)} (cause)`;
-  return labelOf(key);
+// What the numbers of the examples are, in words. A cause and a part may have the same name.
+function aboutExamples(taken) {
+  const keys = taken.map(({ finding }) => finding.key);
+  const metric = mainTitle();
+  const what = keys.every((key) => causeKeys.includes(key)) ? `causes of ${metric}` : keys.every((key) => partKeys().includes(key)) ? `parts of ${metric}` : "values";
+  const more = taken.some(({ finding }) => finding.other !== null) ? "; + is how much more than the other method" : "";
+  return `${what}, for a class in a frame${more}`;
 }
 
 function showExamples(now) {
   const body = $$("examples").querySelector(".body");
+  const about = $$("examples-about");
+  about.textContent = "";
   const taken = examplesOf(now, rows);
   if (!taken.length) {
     body.replaceChildren(element("p", { className: "quiet", textContent: withoutExamples(now) }));
     return;
   }
   const buttons = taken.map(({ frame, finding }) => {
-    const said = `${amountTitle(finding.key)}, ${finding.name}`;
+    const said = `${causeTitle(finding.key)}, ${finding.name}`;
     const whose = finding.other === null ? [] : [`${meta.methods[finding.method]} has more: `];
     const value = finding.other === null ? finding.value(frame).toFixed(2) : `+${finding.value(frame).toFixed(2)}`;
     const button = thumbButton(frame, finding.method, now, [methodSwatch(finding.method), ...whose, element("b", { textContent: said }), ` ${value}`]);
@@ -213,6 +218,7 @@ function showExamples(now) {
     });
     return element("li", {}, button);
   });
+  about.textContent = aboutExamples(taken);
   body.replaceChildren(element("ul", { className: "thumbs" }, ...buttons));
 }
 
