@@ -641,3 +641,37 @@ def test_drawings_stop_at_a_limit_of_size(show: Show, tmp_path: Path, monkeypatc
     assert 10 <= drawable < 40
     page.select_option("#why", "drawn")
     assert number_of_frames(page) == drawable
+
+
+def test_an_example_says_who_has_more_of_what(show: Show, two: Path) -> None:
+    """A method that has more of a cause in a frame may have the lower PLD there."""
+    page = show(two)
+    captions = page.locator("#examples .caption").all_inner_texts()
+    assert captions
+    assert all(re.match(r"(good|poor) has more: .+ \+[\d.]+$", text) for text in captions)
+    assert page.locator("#examples-about").inner_text().startswith("causes of PLD")
+
+
+def test_parts_and_causes_of_pld_are_told_apart(show: Show, two: Path) -> None:
+    page = show(two)
+    assert (page.locator("#column-boxes").text_content() or "").count("missed (part)") == 1
+    assert "by cause" in page.locator("#why-card").inner_text()
+    said = page.locator("#parts").inner_text()
+    assert "PLD is split in two ways" in said
+    assert "missing is missed, extent, found only faintly" in said
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (1280, 720)])
+def test_every_class_of_a_difference_can_be_reached(
+    show: Show, two: Path, methods: list[mg.Results], width: int, height: int
+) -> None:
+    page = show(two, "#method=1-0", width=width, height=height)
+    body = page.locator("#what > .body")
+    for name in methods[0].class_names:
+        button = body.locator("button.row", has_text=name)
+        button.scroll_into_view_if_needed()
+        box, frame = button.bounding_box(), body.bounding_box()
+        assert box is not None
+        assert frame is not None
+        assert box["y"] >= frame["y"] - 1
+        assert box["y"] + box["height"] <= frame["y"] + frame["height"] + 1

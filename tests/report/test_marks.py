@@ -147,6 +147,27 @@ def test_every_mode_has_its_button_its_colours_and_its_legend(
     page.wait_for_selector("#modes [data-mode=offset][aria-pressed=true]")
 
 
+def test_points_and_the_region_are_in_the_legend(show: "Show", two: Path) -> None:
+    page = show(two)
+    for mode in ("errors", "classes", "every"):
+        page.click(f"#modes [data-mode={mode}]")
+        said = page.locator("#cause-key").inner_text()
+        assert "matched points" in said
+        assert "unmatched points of truth and predictions" in said
+        assert "from 8 px per metre" in said
+        assert "region of the protocol" in said
+    page.click("#modes [data-mode=offset]")
+    assert "matched points" not in page.locator("#cause-key").inner_text(), "they are not drawn"
+
+
+def test_the_scale_is_outside_the_drawing(show: "Show", two: Path) -> None:
+    page = show(two)
+    drawing, scale = (page.locator(f".panel {name}").first.bounding_box() for name in ("svg", ".scale"))
+    assert drawing is not None
+    assert scale is not None
+    assert scale["y"] >= drawing["y"] + drawing["height"]
+
+
 def test_matched_points_are_drawn_from_eight_pixels_per_metre(show: "Show", two: Path) -> None:
     page = show(two, "#view=0.00+0.00+10.00")
     assert "inline" in style(page.locator("path.pairs"), "display")  # others are fainter than the least confidence

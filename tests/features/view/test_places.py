@@ -73,6 +73,16 @@ def test_the_map_says_so_without_poses(show: Open, tmp_path: Path) -> None:
         page = show(f"{server.address}#pane=place")
         page.wait_for_function("() => document.getElementById('place-absent').textContent.includes('no poses')")
         assert page.locator("#place-absent").is_visible()
+        assert not page.locator("#place-scale").is_visible()
+
+
+def test_poses_of_any_method_place_the_frames(show: Open, bare: Path, files: Path, tmp_path: Path) -> None:
+    truth = mg.with_poses(mg.read(bare / "truth.json"), files / "truth.parquet")
+    mg.evaluate(mg.read(bare / "good.json"), truth).save(tmp_path / "posed.mg")
+    with serving(bare / "poor.mg", tmp_path / "posed.mg") as server:
+        page = show(f"{server.address}#pane=place")
+        page.wait_for_selector("#place-worst button")
+        assert not page.locator("#place-absent").is_visible()
 
 
 @pytest.mark.needs_feature("splits")

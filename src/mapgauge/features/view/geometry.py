@@ -80,7 +80,7 @@ class Geometry:
 
     @property
     def placed_methods(self) -> list[Results]:
-        """The methods. Those whose data have no poses have those of another method, or those that were found elsewhere."""
+        """The methods. One whose data have no poses has those of another method, or those that were found elsewhere."""
         if self.drive is None:
             return self.methods
         return [method if _has_poses(method) else _with_drive(method, self.drive) for method in self.methods]

@@ -78,7 +78,7 @@ function drawPlace() {
   const paper = canvas.getContext("2d");
   paper.scale(ratio, ratio);
   const [left, top] = [(east) => (east - x) / unit + width / 2, (north) => (y - north) / unit + height / 2];
-  const size = Math.max(CELL / unit, 9); // a square of a large city is still seen
+  const size = Math.max(CELL / unit, 5); // a square of a large city is still seen
   for (const { i, j, mean } of place.cells.values()) {
     paper.fillStyle = colourOf(mean);
     paper.fillRect(left(i * CELL), top((j + 1) * CELL), size, size);
@@ -224,7 +224,7 @@ extras.push({
     }
     $$("place-absent").hidden = moves;
     $$("place-stage").hidden = !moves;
-    $$("place-absent").textContent = known.state === "ready" ? "None of the files has poses, so the places of the frames are not known." : source.absence();
+    $$("place-absent").textContent = known.state === "ready" ? "The files have no poses, so the places of the frames are not known." : source.absence();
     if (!moves) return;
     $$("place-value").value = now.value;
     const made = [rows, now.value, columns];
