@@ -411,7 +411,8 @@ def _findings(solved: Solved, classes: dict[str, ClassConfidence], units: Units)
         text = f"there is only one {units.kind}, so no threshold is judged on others, and there are no intervals"
         yield Finding("warning", "halves-none", text)
     elif few := too_few(units.count, units.kind):
-        yield Finding("warning", "scenes-few", few, count=units.count, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
+        remedy = Remedy.of(f"Evaluate at least {FEWEST} {units.kind}s")
+        yield Finding("warning", "scenes-few", few, count=units.count, remedy=remedy)
     found = classes.items()
     for code, text, names in (
         (
