@@ -279,3 +279,102 @@ def test_the_command_that_compares_has_the_answer_of_the_library(count: int, tmp
     assert printed == json.loads(json.dumps(mg.answer(methods, names=names).to_dict()))
     # The table compares with the first from four files on, the answer each two.
     assert len(printed["pairs"]) == count * (count - 1) / 2
+
+
+NEAR: list[list[float]] = [[2, 0], [8, 0]]
+MIDDLE: list[list[float]] = [[12, 0], [18, 0]]
+FAR: list[list[float]] = [[22, 5], [28, 5]]
+
+
+def frames_of(lines: list[list[list[float]]]) -> mg.MapFrames:
+    return mg.MapFrames.of({token: {"divider": lines} for token in LINES}, classes=["divider"])
+
+
+def test_what_is_found_by_distance_is_what_was_planted() -> None:
+    results = mg.evaluate(frames_of([NEAR, MIDDLE]).with_confidence(0.8), frames_of([NEAR, FAR]), ONE_CLASS)
+    answer = mg.answer(results)
+    rings = answer.methods[0].distances
+    assert rings is not None
+    assert [(ring["from"], ring["to"]) for ring in rings] == [(0, 10), (10, 20), (20, None)]
+    assert [ring["true_length"] for ring in rings] == pytest.approx([48, 0, 48])
+    assert [ring["found"] for ring in rings] == [1, None, 0]
+    assert "Finds 100 % up to 10 m from the vehicle and 0 % beyond 20 m." in texts(answer)
+    (said,) = [said for said in answer.statements if said.about == "distance"]
+    assert said.values == {"found from 0 m": 1, "found from 20 m": 0}
+
+
+def test_a_line_that_crosses_rings_counts_in_each_with_its_length_there() -> None:
+    truth = frames_of([[[0.25, 0], [29.75, 0]]])
+    results = mg.evaluate(frames_of([[[0.25, 0], [14.75, 0]]]).with_confidence(1), truth, ONE_CLASS)
+    rings = mg.answer(results).methods[0].distances
+    assert rings is not None
+    # Points lie half a metre apart, and stand for the halves beside them.
+    assert [ring["true_length"] for ring in rings] == pytest.approx([8 * 9.75, 8 * 10, 8 * 9.75], abs=0.1)
+    found = [ring["found"] for ring in rings]
+    assert found[0] == 1
+    assert found[1] == pytest.approx(0.475, abs=0.16)  # the point that the prediction ends at may match one beyond
+    assert found[2] == 0
+
+
+@pytest.mark.parametrize("forward", ["x", "y"])
+def test_lengths_by_distance_add_up_and_do_not_depend_on_the_axes(
+    forward: str, world: tuple[mg.MapFrames, ...]
+) -> None:
+    good, _, truth = world
+    name = "paper-60x30" if forward == "x" else "maptr"
+    metrics = ["pld", "completeness"]
+    turned = mg.evaluate(good, truth, "paper-60x30", metrics=metrics)
+    if forward == "y":
+        settings = mg.protocol(name, spacing=turned.protocol.spacing, cutoffs=[1.5])
+        results = mg.evaluate(good.rotate(-90), truth.rotate(-90), settings, metrics=metrics)
+    else:
+        results = turned
+    (facts,) = mg.answer(dataclasses.replace(results, findings=())).methods
+    assert facts.distances is not None
+    assert facts.found_length is not None
+    true = [ring["true_length"] or 0.0 for ring in facts.distances]
+    found = [length * (ring["found"] or 0.0) for length, ring in zip(true, facts.distances, strict=True)]
+    assert sum(true) == pytest.approx(facts.true_length)
+    assert sum(found) == pytest.approx(facts.found_length)
+    assert found[0] / true[0] > found[2] / true[2]  # the demo world is harder far away
+
+
+def test_methods_are_told_by_distance_in_one_sentence() -> None:
+    truth = frames_of([NEAR, FAR])
+    sides = [truth, frames_of([NEAR]), frames_of([FAR])]
+    results = [mg.evaluate(side.with_confidence(1), truth, ONE_CLASS, scenes=SCENES) for side in sides]
+    answer = mg.answer(results, names=["all", "near", "far"])
+    sentence = (
+        "Up to 10 m from the vehicle and beyond 20 m, all finds 100 % and 100 %; near 100 % and 0 %; far 0 % and 100 %."
+    )
+    assert sentence in texts(answer)
+    four = mg.answer([*results, results[0]], names=["all", "near", "far", "again"])
+    assert "from the vehicle" not in texts(four)
+
+
+@pytest.mark.parametrize("name", ["map", "one ring"])
+def test_distance_is_not_told_where_it_says_nothing(name: str) -> None:
+    settings = ONE_CLASS
+    truth = frames_of([NEAR])
+    if name == "map":
+        if "map" not in PROTOCOLS:
+            pytest.skip("no protocol for maps")
+        settings = mg.protocol("map", classes=["divider"])
+        truth = frames_of([NEAR, FAR])
+    answer = mg.answer(mg.evaluate(truth.with_confidence(1), truth, settings))
+    assert "from the vehicle" not in texts(answer)
+
+
+def test_distance_is_not_told_where_all_or_nothing_is_found() -> None:
+    truth = frames_of([NEAR, FAR])
+    for lines in ([NEAR, FAR], [MIDDLE]):
+        said = texts(mg.answer(mg.evaluate(frames_of(lines).with_confidence(0.5), truth, ONE_CLASS)))
+        assert "from the vehicle" not in said
+
+
+def test_a_difference_too_small_for_its_digits_is_not_called_zero() -> None:
+    sides = [TRUTH.with_confidence(sure) for sure in (0.9, 0.9001)]
+    answer = mg.answer([mg.evaluate(side, TRUTH, ONE_CLASS, scenes=SCENES) for side in sides], names=["a", "b"])
+    assert answer.pairs[0].verdict == "better"
+    assert "b is better than a by less than 0.001 PLD (over 8 scenes)." in texts(answer)
+    assert "0.000" not in answer.statements[0].text

@@ -260,10 +260,24 @@ def test_text_fits_80_columns_and_is_the_same_for_any_number_of_frames(call: Run
     for count in (1, 2, 3):
         done = call("evaluate", *files[:count], files[-1], "--ranges", "0,10,20,30")
         assert done.returncode == 0, done.stderr
-        lines = [line for line in done.stdout.splitlines() if "mapgauge show" not in line]  # which can be copied
+        lines = done.stdout.splitlines()
         assert max(map(columns_of, lines)) <= 80
-        assert len(lines) <= 30
+        assert len(lines) <= 32
         assert done.stdout.count("--notes prints") == 1
+
+
+def test_long_names_of_classes_stay_apart(call: Run, world: Path, tmp_path: Path) -> None:
+    for name in ("good.json", "truth.geojson"):
+        frames = mg.read(world / name)
+        classes = tuple(f"class_{k}_of_things_that_are_painted_on_the_road" for k in range(len(frames.classes)))
+        mg.write(replace(frames, classes=classes), (tmp_path / name).with_suffix(".geojson"), "geojson")
+    classes_given = ",".join(f"class_{k}_of_things_that_are_painted_on_the_road" for k in range(3))
+    done = call("evaluate", tmp_path / "good.geojson", tmp_path / "truth.geojson", "--classes", classes_given)
+    assert done.returncode == 0, done.stderr
+    rows = re.findall(r"^(class_\S*…\S*) +0\.\d{3}", done.stdout, re.M)
+    assert len(set(rows)) == 3
+    table = done.stdout[done.stdout.index("class   ") :].split("\n")
+    assert max(map(columns_of, table[:5])) <= 80
 
 
 def test_a_metric_without_values_of_frames_names_no_worst_frame(call: Run) -> None:
@@ -290,8 +304,66 @@ def test_notes_are_counted_unless_they_are_asked_for(call: Run, world: Path) -> 
 def test_the_command_for_the_worst_frame_draws_it(call: Run, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     done = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld")
-    (line,) = [line for line in done.stdout.splitlines() if "mapgauge show" in line]
-    words = shlex.split(line)[1:]
+    words = command_in(done.stdout)
     drawn = call(*words[:-1], tmp_path / words[-1])
     assert drawn.returncode == 0, drawn.stderr
     assert (tmp_path / words[-1]).exists()
+
+
+def command_in(text: str) -> list[str]:
+    """The words after ``mapgauge`` of the command that draws the worst frame, as a shell takes them."""
+    (command,) = re.findall(r"^  mapgauge (show (?:.*\\\n)*.*)$", text, re.M)
+    return shlex.split(command.replace("\\\n", ""))
+
+
+@pytest.fixture
+def long_names(world: Path, tmp_path: Path) -> Path:
+    """A folder with a space in its name, and files with long names, whose frames have the tokens of Argoverse 2."""
+    folder = tmp_path / "results of the night"
+    folder.mkdir()
+    log = "7fab2350-7eaf-3b7e-a39d-6937a4c1bede"
+    for name in ("good.json", "truth.geojson"):
+        frames = mg.read(world / name)
+        tokens = tuple(f"{log}_{315966258772412943 + 10**8 * k}" for k in range(len(frames)))
+        path = folder / f"model_with_a_long_name_epoch_24_{name}"
+        suffix_format = {".json": "streammapnet", ".geojson": "geojson"}[path.suffix]
+        mg.write(replace(frames, tokens=tokens, scenes=None), path, suffix_format)
+    return folder
+
+
+@pytest.mark.parametrize("saved", [True, False])
+@pytest.mark.parametrize("options", [[], ["-p", "maptr", "--metrics", "pld,ap_chamfer", "--cutoff", "1"]])
+def test_the_command_for_the_worst_frame_fits_80_columns_and_is_true_for_long_names(
+    call: Run, long_names: Path, *, saved: bool, options: list[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    output = ["-o", long_names / "a name with spaces.mg"] if saved else []
+    files = sorted(long_names.iterdir())
+    done = call("evaluate", *files, *options, *output)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if long_names.name not in line]  # a folder of the tests is long
+    assert max(map(columns_of, lines)) <= 80
+    predictions, truth = files
+    results = mg.evaluate(predictions, truth) if not options else None
+    words = command_in(done.stdout)
+    if options and not saved:
+        # `show` of the files would use other settings.
+        assert words[:2] == ["show", "results.mg"]
+        assert re.search(r"To draw it,\s+evaluate with -o results\.mg,\s+then:", done.stdout)
+        return
+    drawn = call(*words[:-1], long_names / words[-1])
+    assert drawn.returncode == 0, drawn.stderr
+    value = re.search(r"Worst frame \(PLD ([\d.]+)\)", done.stdout)[1]  # type: ignore[index]
+    assert results is None or value == f"{results.frames()[0]['pld']:.3f}"
+    assert re.search(rf"\bpld\b.* {value}\b", drawn.stdout)
+
+
+def test_the_worst_frame_is_the_first_of_the_list_of_frames(call: Run, world: Path, tmp_path: Path) -> None:
+    predictions = mg.read(world / "good.json")
+    empty = predictions.tokens[3]  # a frame without predictions has the worst value, and is listed apart
+    kept = [k for k, token in enumerate(predictions.tokens) if token != empty]
+    mg.write(predictions.at(kept), tmp_path / "some.json", "streammapnet")
+    done = call("evaluate", tmp_path / "some.json", "truth.geojson", "--metrics", "pld", "-o", tmp_path / "r.mg")
+    first = call("frames", tmp_path / "r.mg", "--tokens", "--worst", "1").stdout.strip()
+    assert first != empty
+    assert command_in(done.stdout)[command_in(done.stdout).index("--frame") + 1] == first

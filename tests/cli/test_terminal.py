@@ -12,6 +12,7 @@ import pytest
 from tests.cli.conftest import Run, environment
 
 import mapgauge as mg
+from mapgauge.scoring.data import STOPPED, in_threads
 
 pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
 
@@ -89,7 +90,8 @@ def test_colours_can_be_refused(world: Path, variable: str, value: str) -> None:
 
 def test_lines_fit_a_narrow_terminal(world: Path) -> None:
     text = Terminal("inspect", "good.mg", cwd=world, columns=50, NO_COLOR="1").finish()
-    assert max(len(line) for line in text.splitlines()) <= 50
+    # A digest is one word, which can be copied.
+    assert max(len(line) for line in text.splitlines() if " " in line.strip()) <= 50
     assert len(re.findall(r"^ped_crossing ", text, re.M)) > 3  # tables are folded
     assert "unmatched" in text
 
@@ -116,25 +118,76 @@ def test_a_closed_pipe_is_no_bug(world: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_ctrl_c_ends_the_work_without_a_trace(world: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def many(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a data set of 600 frames, which takes seconds, and its results."""
+    folder = tmp_path_factory.mktemp("many")
     predictions, truth = mg.read(world / "good.json"), mg.read(world / "truth.geojson")
-    many = [i for i in range(len(truth)) for _ in range(30)]
-    tokens = tuple(f"t{k}" for k in range(len(many)))
-    mg.write(replace(predictions.at(many), tokens=tokens), tmp_path / "many.json", "streammapnet")
-    mg.write(replace(truth.at(many), tokens=tokens), tmp_path / "many.pkl", "streammapnet-truth")
-    terminal = Terminal(
-        *("evaluate", "many.json", "many.pkl", "--set", "spacing=0.05", "--workers", "1", "-o", "results.mg"),
-        cwd=tmp_path,
-    )
-    while "evaluating many" not in terminal.text and terminal.read():
+    frames = [i for i in range(len(truth)) for _ in range(30)]
+    tokens = tuple(f"t{k}" for k in range(len(frames)))
+    mg.write(replace(predictions.at(frames), tokens=tokens), folder / "many.json", "streammapnet")
+    mg.write(replace(truth.at(frames), tokens=tokens), folder / "many.pkl", "streammapnet-truth")
+    return folder
+
+
+SLOW = ["many.json", "many.pkl"]
+FINE = ["--set", "spacing=0.05"]
+
+
+@pytest.mark.parametrize(
+    ("words", "begun"),
+    [
+        (["evaluate", *SLOW, *FINE, "--workers", "1", "-o", "new.mg"], "evaluating many"),
+        (["evaluate", *SLOW, *FINE, "--workers", "2", "-o", "new.mg"], "evaluating many"),
+        (["evaluate", *SLOW, *FINE, "--workers", "1"], "evaluating many"),
+        (["sweep", *SLOW, "--vary", "spacing=0.02,0.03", "--workers", "1"], "evaluating many"),
+        (["sweep", *SLOW, "--vary", "spacing=0.02,0.03", "--workers", "2"], "evaluating many"),
+        (["report", *SLOW, "-o", "new.html"], "evaluating many"),
+    ],
+)
+def test_ctrl_c_ends_the_work_and_says_how_far_it_was(many: Path, words: list[str], begun: str) -> None:
+    terminal = Terminal(*words, cwd=many, columns=160)
+    while begun not in terminal.text and terminal.read():
         pass
     terminal.process.send_signal(signal.SIGINT)
     text = terminal.finish()
     assert terminal.process.returncode == 130
     assert "Traceback" not in text
-    assert "reading many.json, many.pkl (" in text
-    assert re.search(r"interrupted (while|after \d+ of 600 frames).*; nothing was written", text)
-    assert not (tmp_path / "results.mg").exists()
+    assert "reading many.json, many.pkl (" in text  # before all imports
+    assert re.search(r"mapgauge: interrupted (while \S.*|after \d+ of [\d,]+ frames); nothing was written\n$", text)
+    assert not list(many.glob("new*"))
+
+
+def test_after_an_interrupt_threads_begin_no_further_task() -> None:
+    begun = []
+
+    def work(task: int) -> int:
+        begun.append(task)
+        STOPPED.set()
+        return task
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            in_threads(work, range(1000), workers=2)
+    finally:
+        STOPPED.clear()
+    assert len(begun) < 1000
+    assert in_threads(abs, [-1, -2], workers=2) == [1, 2]
+
+
+def test_the_line_about_reading_is_gone_before_the_text(many: Path) -> None:
+    for words in (["inspect", "many.json"], ["inspect", "many.json", "--json"]):
+        text = Terminal(*words, cwd=many, NO_COLOR="1").finish()
+        assert re.search(r"reading many\.json \(\d+ MB\) \.\.\.\r\x1b\[K", text)
+        lines = [line.rpartition("\r\x1b[K")[2] for line in text.split("\n")]
+        assert not [line for line in lines if "reading" in line]
+
+
+def test_a_terminal_shows_the_text_of_a_pipe(world: Path, run: Run) -> None:
+    words = ["evaluate", "good.json", "poor.json", "truth.geojson", "--ranges", "0,10,20", "--notes"]
+    text = Terminal(*words, cwd=world, columns=80, NO_COLOR="1").finish()
+    lines = [line.rpartition("\r\x1b[K")[2] for line in text.split("\n")]
+    assert [line for line in lines if line] == [line for line in run(*words).stdout.splitlines() if line]
 
 
 def test_an_interrupt_inside_a_constructor_leaves_no_trace() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from mapgauge.evaluation.evaluate import with_metrics
 from mapgauge.metrics.causes import CAUSES, CAUSES_OF_PLD, FAMILIES
-from mapgauge.metrics.completeness import COMPLETENESS
+from mapgauge.metrics.completeness import COMPLETENESS, by_distance
 from mapgauge.metrics.completeness import values_of as values_of_lengths
 from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.pld import PLD
@@ -25,7 +25,8 @@ class MethodFacts:
 
     Shares are from 0 to 1, lengths in metres. ``found`` is a share of the true length. ``far``, ``repeated``,
     ``pieces`` and ``other_class`` are shares of the predicted length, weighted by confidence. Parts of PLD are means
-    over classes.
+    over classes. ``distances`` are rings around the vehicle with the share of the true length in them that is found, by
+    the matches of whole lines; the last ring has no end.
     """
 
     name: str
@@ -45,7 +46,8 @@ class MethodFacts:
     families: dict[str, float] | None = None
     causes: dict[str, float] | None = None
     classes: dict[str, dict[str, Any]] = field(default_factory=dict)
-    ranges: list[dict[str, float | None]] | None = None
+    distances: list[dict[str, float | None]] | None = None
+    ranges: list[dict[str, float | None]] | None = None  # those of the evaluation
     refused: str | None = None  # why nothing is said of the method
 
     def to_dict(self) -> dict[str, Any]:
@@ -127,7 +129,17 @@ def _lengths(results: Results) -> dict[str, Any]:
         "predicted_length": value["predicted_length"],
         "beside": value["median_across"],
         **{key: value[key] for key in ("far", "other_class", "repeated", "pieces")},
+        "distances": _distances(sums, results.protocol),
     }
+
+
+def _distances(sums: Floats, protocol: Protocol) -> list[dict[str, float | None]] | None:
+    """Return what is found by distance from the vehicle; None if it is a map, which has no vehicle."""
+    rings = [
+        {"from": start, "to": end, "true_length": true, "found": min(found / true, 1.0) if true > 0 else None}
+        for start, end, true, found in by_distance(sums, protocol)
+    ]
+    return rings or None
 
 
 def _of_lengths(sums: Floats, protocol: Protocol) -> Values:

@@ -1,6 +1,6 @@
 """Sentences about one or several methods, with the numbers that they say."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from mapgauge.answers.facts import MethodFacts, rings_in_words, worst_of
 from mapgauge.answers.pairs import DifferenceFacts, PairFacts, lower_is_better
@@ -19,6 +19,8 @@ _NOUNS = {
     "confidence": "too low confidences",
     "class": "wrong classes",
 }
+_MOST_BY_DISTANCE = 3  # methods that are told by distance from the vehicle
+_NEGLIGIBLE = 0.0005  # differences below it would be 0.000
 _SMALLEST = 0.005  # shares of PLD below it are not named: they would be 0 %
 
 
@@ -51,6 +53,7 @@ def about_method(facts: MethodFacts, protocol: Protocol) -> Iterator[Statement]:
         yield from _worst(facts)
         return
     yield from _found(facts)
+    yield from _by_distance([facts])
     yield from _extra(facts, protocol)
     yield from _causes(facts)
     yield from _worst(facts)
@@ -73,10 +76,61 @@ def _found(facts: MethodFacts) -> Iterator[Statement]:
     yield Statement("found", f"{text}.", values | {"beside": facts.beside})
 
 
+def _by_distance(methods: Sequence[MethodFacts]) -> Iterator[Statement]:
+    """Yield how much is found near the vehicle and far from it, if there is truth in two rings or more.
+
+    Nothing is said where all or nothing is found. Several methods are compared with the same truth, so they have the
+    same rings.
+    """
+    told = [facts for facts in methods if facts.distances is not None]
+    if not told or len(told) > _MOST_BY_DISTANCE:
+        return
+    rings = [ring for ring in told[0].distances or () if ring["found"] is not None]
+    if len(rings) < 2:
+        return
+    places = [_ring_in_words(ring) for ring in rings]
+    places[0] += " from the vehicle"
+    values: dict[str, float | str | None] = {}
+    found: dict[str, list[str]] = {}
+    for facts in told:
+        by_start = {ring["from"]: ring["found"] or 0.0 for ring in facts.distances or ()}
+        found[facts.name] = [percent(by_start[ring["from"]]) for ring in rings]
+        prefix = f"{facts.name} " if len(methods) > 1 else ""
+        values |= {f"{prefix}found from {ring['from']:g} m": by_start[ring["from"]] for ring in rings}
+    if set(values.values()) in ({0.0}, {1.0}):
+        return
+    if len(methods) == 1:
+        parts = [f"{share} {place}" for share, place in zip(found[told[0].name], places, strict=True)]
+        yield Statement("distance", f"Finds {_listed(parts)}.", values)
+        return
+    verb = "finds "
+    said = []
+    for name, shares in found.items():
+        said.append(f"{name} {verb}{_listed(shares)}")
+        verb = ""  # said once
+    where = _listed(places)
+    yield Statement("distance", f"{where[:1].upper()}{where[1:]}, {'; '.join(said)}.", values)
+
+
+def _ring_in_words(ring: Mapping[str, float | None]) -> str:
+    """Return a ring around the vehicle in words; the last one has no end.
+
+    >>> [_ring_in_words({"from": start, "to": end}) for start, end in [(0.0, 10.0), (10.0, 20.0), (20.0, None)]]
+    ['up to 10 m', 'from 10 to 20 m', 'beyond 20 m']
+    """
+    if ring["to"] is None:
+        return f"beyond {ring['from']:g} m"
+    if ring["from"] == 0:
+        return f"up to {ring['to']:g} m"
+    return f"from {ring['from']:g} to {ring['to']:g} m"
+
+
 def _extra(facts: MethodFacts, protocol: Protocol) -> Iterator[Statement]:
     if facts.far is None or facts.repeated is None:
         if facts.found is not None and not facts.predicted_length:
-            yield Statement("extra", "Predicts nothing that counts.", {"predicted_length": facts.predicted_length})
+            yield Statement(
+                "extra", "Predicts no length with a confidence above 0.", {"predicted_length": facts.predicted_length}
+            )
         return
     text = (
         f"Of the predicted length, weighted by confidence, {percent(facts.far)} has no true line of its class within "
@@ -131,6 +185,8 @@ def about_methods(
     elif len(order) > 2:
         yield _of_many(methods, pairs, order, protocol)
     yield from _all_found(methods)
+    if len(order) > 1:
+        yield from _by_distance(methods)
     for facts in methods:
         if facts.refused is not None:
             said = refusal(facts)
@@ -190,6 +246,8 @@ def _values(pair: PairFacts) -> dict[str, float | str | None]:
 def _size(gap: DifferenceFacts) -> str:
     """Return the size of a difference with its interval, both without a sign if all are on one side of 0.
 
+    >>> _size(DifferenceFacts(-0.0001, -0.0003, -0.00005))
+    'less than 0.001'
     >>> _size(DifferenceFacts(-0.054, -0.062, -0.047)), _size(DifferenceFacts(-0.01, -0.03, 0.01))
     ('0.054 [0.047, 0.062]', '0.010 [-0.010, 0.030]')
     >>> _size(DifferenceFacts(0.054, None, None))
@@ -197,6 +255,8 @@ def _size(gap: DifferenceFacts) -> str:
     """
     if gap.value < 0:
         gap = gap.turned()
+    if gap.value > 0 and max(gap.value, gap.high or 0.0, -(gap.low or 0.0)) < _NEGLIGIBLE:
+        return "less than 0.001"  # all digits would be 0
     if gap.low is None or gap.high is None:
         return f"{gap.value:.3f}"
     return f"{gap.value:.3f} {bracket(gap.low, gap.high)}"
@@ -247,7 +307,7 @@ def family_of_difference(pair: PairFacts) -> str | None:
         return None
     sign = 1 if pair.pld.value > 0 else -1
     family = max(pair.families, key=lambda name: sign * pair.families[name].value, default=None)
-    if family is None or sign * pair.families[family].value <= 0:
+    if family is None or sign * pair.families[family].value < _NEGLIGIBLE:
         return None
     return family
 
@@ -258,10 +318,15 @@ def _why(pair: PairFacts) -> str:
     if family is None or pair.pld is None:
         return ""
     sign = 1 if pair.pld.value > 0 else -1
-    text = f"Largest part: {_NOUNS[family]} ({pair.families[family].value:+.3f})"
+    part = pair.families[family].value
+    rest = pair.pld.value - part
+    text = f"Largest part: {_NOUNS[family]} ({part:+.3f}"
+    if sign * rest < -_NEGLIGIBLE:  # the part is larger than the difference
+        text += f", all others together {rest:+.3f}"
+    text += ")"
     of_classes = {name: sign * gaps[family].value for name, gaps in pair.families_of_classes.items() if family in gaps}
     worst = worst_of(dict(of_classes))
-    if worst is not None and of_classes[worst] > 0:
+    if worst is not None and of_classes[worst] >= _NEGLIGIBLE:
         text += f", most of all in {worst} ({sign * of_classes[worst]:+.3f})"
     return f"{text}."
 
@@ -325,7 +390,7 @@ def _than_best(pair: PairFacts) -> str:
     family = family_of_difference(pair)
     if family is None:
         return f"{by_how_much}."
-    return f"{by_how_much}, most of it {_NOUNS[family]}."
+    return f"{by_how_much}; the largest part is {_NOUNS[family]}."
 
 
 def _all_found(methods: Sequence[MethodFacts]) -> Iterator[Statement]:

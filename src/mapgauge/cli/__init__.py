@@ -9,6 +9,7 @@ import errno
 import gc
 import io
 import os
+import re
 import signal
 import sys
 import threading
@@ -58,12 +59,14 @@ def main() -> None:
 def _run(received: list[int]) -> int | str | None:
     """Run the command line and return the exit code. ``received`` gets signals. Errors are reported on stderr."""
     code: int | str | None = FAILED
+    missing: dict[str, None] = {}
     WATCH.interrupted = False
+    _stop_threads(stop=False)
     try:
         try:
             from mapgauge.cli.app import DAILY, application, commands_of
 
-            _show_warnings_of_plugins()
+            _show_warnings(missing)
             arguments = _without_plugins(sys.argv[1:])
             # The modules of all commands, and plug-ins, are imported for other names, help and hints only.
             named: Sequence[str] | None = None
@@ -74,6 +77,8 @@ def _run(received: list[int]) -> int | str | None:
             application(named)(arguments, prog_name="mapgauge")
         except SystemExit as ended:
             code = ended.code
+        if missing:
+            fail(f"warning: no font of this machine has {''.join(missing)}. They are boxes in the figure", "warning")
         sys.stdout.flush()
     except (MapgaugeError, MemoryError, BrokenPipeError) as error:
         fail_with(error)
@@ -82,6 +87,7 @@ def _run(received: list[int]) -> int | str | None:
     except Exception as error:
         if received:  # an interrupt inside compiled code comes out as a SystemError
             code = INTERRUPTED
+            _tell_interrupted()
         elif lacks_memory(error):  # a library that could not be loaded, for instance
             fail_with(MemoryError())
             code = FAILED
@@ -103,8 +109,33 @@ def _run(received: list[int]) -> int | str | None:
     return code
 
 
-def _show_warnings_of_plugins() -> None:
-    """Print warnings about plug-ins as one line, as the other lines of the command line."""
+def _tell_interrupted() -> None:
+    """Say how far the command was, if it had begun."""
+    output = sys.modules.get("mapgauge.cli.output")
+    if output is not None and output.is_at_work():
+        with suppress(OSError):
+            output.warn(output.interrupted())
+
+
+def _stop_threads(*, stop: bool) -> None:
+    """Let threads begin no further block of frames and show no more kernels, or begin blocks again."""
+    if stop:
+        WATCH.show = None
+    scoring = sys.modules.get("mapgauge.scoring.data")
+    if scoring is None:
+        return
+    if stop:
+        scoring.STOPPED.set()
+    else:
+        scoring.STOPPED.clear()
+
+
+# What matplotlib says of a letter that no font has.
+_NO_GLYPH = re.compile(r"Glyph (\d+) \(.*\) missing from font")
+
+
+def _show_warnings(missing: dict[str, None]) -> None:
+    """Print warnings about plug-ins as one line, and add the letters that no font has to ``missing``."""
     import warnings
 
     from mapgauge.manifest import PluginWarning
@@ -119,8 +150,11 @@ def _show_warnings_of_plugins() -> None:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
+        glyph = _NO_GLYPH.match(str(message))
         if issubclass(category, PluginWarning):
             fail(f"warning: {message}", "warning")
+        elif glyph is not None:
+            missing[chr(int(glyph[1]))] = None
         else:
             usual(message, category, filename, lineno, file, line)
 
@@ -182,6 +216,7 @@ def _signals() -> Iterator[list[int]]:
             return
         times.append(time.monotonic())
         received.append(number)
+        _stop_threads(stop=True)
         raise KeyboardInterrupt
 
     def report(unraisable: "sys.UnraisableHookArgs") -> None:

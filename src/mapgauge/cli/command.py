@@ -16,11 +16,15 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
 from functools import update_wrapper
+from pathlib import Path
 from typing import Any, TypeVar
 
+from mapgauge.cli.output import announce, interrupted, settle, warn
 from mapgauge.cli.parsing import refuse
 
 T = TypeVar("T")
+_READ = ("files", "predictions", "results", "result", "truth", "train", "validation")  # fields with files to read
+_LARGE = 1.0  # megabytes of files that are named while they are read
 
 
 def command(run: Callable[[T], None]) -> Callable[..., None]:
@@ -28,7 +32,15 @@ def command(run: Callable[[T], None]) -> Callable[..., None]:
     kind: Any = inspect.get_annotations(run, eval_str=True)["options"]
 
     def parsed(**values: Any) -> None:
-        run(kind(**values))
+        options = kind(**values)
+        announce(_files_in(options), least=_LARGE)
+        try:
+            run(options)
+        except KeyboardInterrupt:
+            warn(interrupted())
+            raise
+        finally:
+            settle()
 
     update_wrapper(parsed, run)
     parameters = [
@@ -43,6 +55,18 @@ def command(run: Callable[[T], None]) -> Callable[..., None]:
     parsed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     parsed.__annotations__ = {field.name: field.type for field in fields(kind)}
     return parsed
+
+
+def _files_in(options: Any) -> list[Path]:
+    """Return the files that a command reads."""
+    files: list[Path] = []
+    for name in _READ:
+        value = getattr(options, name, None)
+        if isinstance(value, Path):
+            files.append(value)
+        elif isinstance(value, list):
+            files += [file for file in value if isinstance(file, Path)]
+    return files
 
 
 def without_effect(options: Any, names: Sequence[str], when: str) -> None:

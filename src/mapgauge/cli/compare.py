@@ -15,7 +15,7 @@ from mapgauge.cli.comparison import Compared, ComparedSlices
 from mapgauge.cli.emit import Printing, emit
 from mapgauge.cli.inputs import options_of
 from mapgauge.cli.methods import check_one_protocol, each_results, load_all
-from mapgauge.cli.output import inform, warn
+from mapgauge.cli.output import inform, progress, warn
 from mapgauge.cli.parsing import ALL, Texts, bounded, file_names, listed, refuse, valid
 from mapgauge.cli.slices import each_slice, tags_of
 from mapgauge.errors import InvalidInput
@@ -126,7 +126,8 @@ def _compare_runs(options: CompareOptions, files: Sequence[Path]) -> None:
     methods: dict[str, list[Results]] = {}
     for file, results in zip(files, loaded, strict=True):
         methods.setdefault(options_of(file)["name"], []).append(results)
-    compared = compare_runs(methods, samples=options.samples, level=options.level)
+    with progress("comparing the methods"):
+        compared = compare_runs(methods, samples=options.samples, level=options.level)
     if len(methods) == 1:
         without_effect(options, ["margin", "power", "correction"], "with runs of one method: there are no differences")
     plans = PlanView(
@@ -166,13 +167,14 @@ def _compared(
     """Return the comparison of each two methods, or of all with the first. The differences are not corrected yet."""
     from mapgauge import compare as compare_results
 
-    return compare_results(
-        methods,
-        names=names,
-        samples=options.samples,
-        level=options.level,
-        pairs="all" if all_pairs else "first",
-    )
+    with progress("comparing the methods"):
+        return compare_results(
+            methods,
+            names=names,
+            samples=options.samples,
+            level=options.level,
+            pairs="all" if all_pairs else "first",
+        )
 
 
 def _compare_all(
@@ -208,7 +210,8 @@ def _compare_all(
     verdicts = gate.judge([] if wrong else conditions, comparison, methods)
     answered = None
     if has_answer:
-        answered = tell(methods, names, workers=None, comparison=whole)
+        with progress("explaining the difference"):
+            answered = tell(methods, names, workers=None, comparison=whole)
     document = Compared(
         comparison=comparison,
         classes=shown,

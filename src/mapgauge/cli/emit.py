@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from mapgauge.cli.output import Table, say, say_columns, show_table, write_csv, write_json
+from mapgauge.cli.output import Table, say, say_columns, settle, show_table, write_csv, write_json
 from mapgauge.cli.parsing import Form, form_of
 
 
@@ -75,6 +75,7 @@ def emit(options: Printing, document: Document) -> None:
     elif options.form == "csv":
         write_csv(document.rows(), keys=document.columns)
     elif options.form == "latex":
+        settle()
         sys.stdout.write(document.latex())
     else:
         show(document.text())

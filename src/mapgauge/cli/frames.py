@@ -13,7 +13,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
 from mapgauge.cli.methods import load_all, one_results, with_data
-from mapgauge.cli.output import Table, printable, width_of
+from mapgauge.cli.output import Table, printable, settle, width_of
 from mapgauge.cli.parsing import file_names, refuse, valid
 from mapgauge.cli.slices import tags_of
 from mapgauge.markup import columns_of, number
@@ -106,6 +106,7 @@ def frames(options: FramesOptions) -> None:
     results = load_all([file], file_names([file]))[0]
     listed = _listed(options, file, results, query)
     if options.tokens:
+        settle()
         for frame in listed.each:
             sys.stdout.write(f"{printable(results.tokens[frame])}\n")
         return

@@ -13,7 +13,7 @@ import sys
 import textwrap
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +42,23 @@ _BEAT = 30.0  # seconds between two lines about progress without a terminal
 _SERIOUS = {"error": ("error",), "warning": ("error", "warning")}  # the levels that --fail-on means
 
 
+class _WorkInProgress:
+    """What the running command does, for an interrupt, and whether stderr shows a line about it."""
+
+    doing: str = ""
+    done: tuple[int, int, str] | None = None  # units, all of them, the noun
+    line: bool = False
+
+    def begin(self, doing: str) -> None:
+        """Take what is done from now on; "" if it has no name."""
+        self.doing = doing
+        self.done = None
+
+
+_WORK = _WorkInProgress()
+_NAMED = 3  # files that a line names
+_MEGABYTE = 1e6  # bytes
+
 _VOICE = {"quiet": False}  # the command line sets it anew for each command
 
 
@@ -58,7 +75,9 @@ def set_quiet(quiet: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with its title. The first ``fixed`` columns name a row and are aligned to the left, as the last ``ids``.
+    """A table with its title.
+
+    The first ``fixed`` columns name a row and are aligned to the left, as the last ``ids`` and those of ``bars``.
 
     A table that is wider than a terminal is split into several, one below the other, unless it has ``ids``.
     """
@@ -68,6 +87,7 @@ class Table:
     rows: Sequence[Sequence[str]]
     fixed: int = 1
     ids: int = 0
+    bars: Collection[int] = ()  # columns whose cells begin at one place, because their length is a value
     gap: bool = True  # an empty line before it, unless it comes first
 
 
@@ -103,6 +123,7 @@ def say(text: str = "", stream: TextIO | None = None, indent: str = "", painted:
 
     Text that has line breaks is wrapped already, or must stay as it is.
     """
+    settle()
     if stream is None:
         target = sys.stdout
     else:
@@ -139,6 +160,7 @@ def save_figure(figure: "Figure", path: Path) -> None:
 
 def show_table(table: Table, *, gap: bool = True) -> None:
     """Print a table with its title, after an empty line if ``gap``."""
+    settle()
     from mapgauge.markup import text_table
 
     header, *rows = ([printable(cell) for cell in line] for line in (table.header, *table.rows))
@@ -147,7 +169,7 @@ def show_table(table: Table, *, gap: bool = True) -> None:
         width = None
     else:
         width = width_of(sys.stdout)
-    text = text_table(header, rows, fixed=table.fixed, ids=table.ids, width=width)
+    text = text_table(header, rows, fixed=table.fixed, ids=table.ids, bars=table.bars, width=width)
     first, *rest = text.split("\n")
     if gap:
         say()
@@ -237,6 +259,7 @@ def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Cal
     Yields None, and shows nothing, with --quiet. If work is done in several equal parts, one for each of ``settings``,
     the bar says which of them it is.
     """
+    _WORK.begin(what)
     if is_quiet():
         yield None
         return
@@ -245,6 +268,7 @@ def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Cal
     said = [time.monotonic()]  # when the last line was printed
 
     def advance(done: int, of: int) -> None:
+        _WORK.done = (done, of, unit)
         now = time.monotonic()
         if not begun:
             begun.append((now, done))
@@ -267,6 +291,7 @@ def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Cal
         rewrite(f"{what} ...")
     try:
         yield advance
+        _WORK.begin("")
     finally:
         if bar:
             rewrite()
@@ -277,8 +302,49 @@ def can_rewrite() -> bool:
     return not is_quiet() and obeys_escapes(sys.stderr)
 
 
+def announce(files: Sequence[Path], least: float = 0.0) -> None:
+    """Say at once, in a terminal, that files are read, if they have some megabytes. Large ones take seconds."""
+    _WORK.begin("reading")
+    size = sum(file.stat().st_size for file in files if file.is_file())
+    if not can_rewrite() or size < least * _MEGABYTE:
+        return
+    names = ", ".join(file.name for file in files[:_NAMED])
+    if len(files) > _NAMED:
+        names += f" and {len(files) - _NAMED} more"
+    if size >= _MEGABYTE:
+        names += f" ({size / _MEGABYTE:,.0f} MB)"
+    rewrite(printable(f"reading {names} ..."))
+
+
+def settle() -> None:
+    """Remove the line about progress, if there is one."""
+    if _WORK.line and can_rewrite():
+        rewrite()
+
+
+def is_at_work() -> bool:
+    """Whether the running command has begun some work."""
+    return bool(_WORK.doing)
+
+
+def interrupted() -> str:
+    """Return how far the running command was, and what it has written, in words."""
+    if _WORK.done is not None:
+        done, of, unit = _WORK.done
+        text = f"interrupted after {done:,} of {of:,} {unit}"
+    elif _WORK.doing:
+        text = f"interrupted while {_WORK.doing}"
+    else:
+        text = "interrupted"
+    files = sys.modules.get("mapgauge.io.files.source")  # not imported before a file is read or written
+    if files is not None and files.OUTPUTS.written:
+        return f"{text}; written: {', '.join(map(str, files.OUTPUTS.written))}"
+    return f"{text}; nothing was written"
+
+
 def rewrite(text: str = "") -> None:
     """Replace the last line of stderr."""
+    _WORK.line = bool(text)
     sys.stderr.write("\r\x1b[K" + text[: (width_of(sys.stderr) or 80) - 1])
     sys.stderr.flush()
 
@@ -291,6 +357,7 @@ def write_json(document: Any) -> None:
 
     Control characters and marks of direction are escaped. In a terminal, they could do what they like.
     """
+    settle()
     text = json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False)
     lines = (line if line.isprintable() else "".join(map(_escaped, line)) for line in text.split("\n"))
     sys.stdout.write("\n".join(lines))
@@ -324,6 +391,7 @@ def write_csv(rows: Sequence[dict[str, Any]], stream: TextIO | None = None, *, k
         target = sys.stdout
     else:
         target = stream
+    settle()
     if target.isatty():
         shown = _printable_cell
     else:

@@ -3,20 +3,20 @@
 The text is the same in a terminal and in a pipe. It fits 80 columns, or a narrower terminal.
 """
 
+import re
 import shlex
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mapgauge.answers.facts import largest, rings_in_words
 from mapgauge.cli.emit import Line, Piece
 from mapgauge.cli.output import Table, printable, width_of
-from mapgauge.cli.parsing import PROTOCOL
+from mapgauge.cli.parsing import PROTOCOL, as_given
 from mapgauge.markup import columns_of, number
-from mapgauge.metrics.causes import label_of
 from mapgauge.metrics.table import METRICS, title_of, value_named
 from mapgauge.words import counted
 
@@ -33,10 +33,12 @@ _LONGEST = 24  # columns of a name of a class or of a method in the table
 _GAP = 2  # columns between two columns of a table
 _LONGEST_BAR = 20  # columns of the bar of a PLD of 1
 _SHORTEST_BAR = 5
-_SHORT = {"": "", "faint": "faint"}  # names of causes that are too long for the table
 _LONGEST_BESIDE = 13  # the same, if values would not fit beside longer ones
 _BLOCKS = {"place": "█", "missing": "▓", "extra": "▒", "confidence": "░", "class": "·"}
 _LETTERS = {"place": "p", "missing": "m", "extra": "x", "confidence": "c", "class": "w"}
+_UNIT = re.compile(r"(?<=\d) (%|m\b|km\b)")
+_GLUE = "\N{NO-BREAK SPACE}"
+_RESULTS = "results.mg"  # a name for results, in advice
 _MOST_METHODS = 3  # with ranges of their own
 
 
@@ -46,12 +48,16 @@ def room() -> int:
 
 
 def wrapped(text: str, indent: str = "") -> str:
-    """Return a paragraph in lines that fit. Only words that are too long do not; they could not be copied otherwise."""
+    """Return a paragraph in lines that fit. Only words that are too long do not; they could not be copied otherwise.
+
+    A number stays on the line of its unit.
+    """
     width = room()
-    lines = textwrap.wrap(printable(text), width, subsequent_indent=indent, break_long_words=False)
+    glued = _UNIT.sub(f"{_GLUE}\\1", printable(text))
+    lines = textwrap.wrap(glued, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     if any(columns_of(line) > width for line in lines):  # letters of two columns
-        lines = _wrapped_by_columns(printable(text), width, indent)
-    return "\n".join(lines)
+        lines = _wrapped_by_columns(glued, width, indent)
+    return "\n".join(lines).replace(_GLUE, " ")
 
 
 def _wrapped_by_columns(text: str, width: int, indent: str) -> list[str]:
@@ -80,6 +86,27 @@ def shortened(text: str, width: int = _LONGEST) -> str:
     head = _first_columns(text, width // 2)
     tail = _first_columns(text[::-1], width - columns_of(head) - 1)[::-1]
     return f"{head}…{tail}"
+
+
+def short_names(names: Sequence[str], width: int = _LONGEST) -> list[str]:
+    """Return names of at most some columns of a terminal. Names that differ stay different.
+
+    >>> short_names(["lane_line_white_solid", "lane_line_white_dashed"], 12)
+    ['lane_l…solid', 'lane_l…ashed']
+    >>> short_names(["line_no_1_of_the_road", "line_no_2_of_the_road"], 12)
+    ['line_no_1_o…', 'line_no_2_o…']
+    """
+    whole = [printable(name) for name in names]
+    ways: list[Callable[[str], str]] = [
+        lambda name: shortened(name, width),
+        lambda name: f"{_first_columns(name, width - 1)}…" if columns_of(name) > width else name,
+    ]
+    for way in ways:
+        short = [way(name) for name in whole]
+        if len(set(short)) == len(set(whole)):
+            return short
+    digits = len(str(len(whole)))
+    return [f"{k:>{digits}} {shortened(name, width - digits - 1)}" for k, name in enumerate(whole, 1)]
 
 
 def _first_columns(text: str, width: int) -> str:
@@ -205,7 +232,11 @@ class _Row:
     name: str
     values: "Values"
     families: Mapping[str, float] | None
-    cause: str | None
+
+    @property
+    def cause(self) -> str:
+        """The family that makes the largest part of PLD, as the answer names it; "" if it is not known."""
+        return largest(self.families) or ""
 
 
 def _rows(overview: Overview) -> list[_Row]:
@@ -213,14 +244,14 @@ def _rows(overview: Overview) -> list[_Row]:
     facts = overview.answer.methods
     if len(overview.names) > 1:
         return [
-            _Row(name, method.mean, known.families, largest(known.causes))
+            _Row(name, method.mean, known.families)
             for name, method, known in zip(overview.names, overview.results, facts, strict=True)
         ]
     rows = []
     for name, values in overview.results[0].classes.items():
         of_class = facts[0].classes.get(name, {})
-        rows.append(_Row(name, values, of_class.get("families"), of_class.get("largest_cause")))
-    rows.append(_Row("mean", overview.results[0].mean, facts[0].families, largest(facts[0].causes)))
+        rows.append(_Row(name, values, of_class.get("families")))
+    rows.append(_Row("mean", overview.results[0].mean, facts[0].families))
     return rows
 
 
@@ -248,7 +279,7 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
         rows = [row for row in rows if row.name == "mean" or any(row.values.get(key) is not None for key in keys)]
     protocol = overview.results[0].protocol
     values = [_TableColumn(_title(key, protocol), [number(row.values.get(key)) for row in rows]) for key in keys]
-    causes = _TableColumn("largest cause", [_SHORT.get(row.cause or "", label_of(row.cause or "")) for row in rows])
+    causes = _TableColumn("largest cause", [row.cause for row in rows])
     if len(overview.names) > 1:
         title = "method"
     else:
@@ -258,27 +289,33 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
         kept = _SHORTEST_BAR + _GAP
     else:
         kept = 0
+    short = _TableColumn(title, short_names([row.name for row in rows], _LONGEST_BESIDE))
+    least = short.width + kept + sum(column.width for column in [*values[:1], causes]) - _GAP
+    has_causes = any(causes.cells) and least <= room()  # the first value comes before the cause
     for longest in (_LONGEST, _LONGEST_BESIDE):
-        names = _TableColumn(title, [shortened(row.name, longest) for row in rows])
+        names = _TableColumn(title, short_names([row.name for row in rows], longest))
         left = room() - names.width + _GAP
-        if any(causes.cells):
+        if has_causes:
             left -= causes.width
         shown = []
         for column in values:
-            if column.width <= left - kept:
-                shown.append(column)
-                left -= column.width
+            if column.width > left - kept:
+                break
+            shown.append(column)
+            left -= column.width
         if len(shown) == len(values):
             break
     bar = min(left - _GAP, _LONGEST_BAR)
     has_bar = may_have_bar and bar >= _SHORTEST_BAR
+    bars = []
     if has_bar:
-        shown.insert(1, _TableColumn("parts".ljust(bar), [_bar(row.families, bar) for row in rows]))
+        shown.insert(1, _TableColumn("parts", [_bar(row.families, bar) for row in rows]))
+        bars.append(2)  # after the name and PLD
     columns = [names, *shown]
-    if any(causes.cells):
+    if has_causes:
         columns.append(causes)
     body = [[column.cells[k] for column in columns] for k in range(len(rows))]
-    yield Table("", [column.title for column in columns], body, 1, ids=1 if any(causes.cells) else 0)
+    yield Table("", [column.title for column in columns], body, 1, ids=1 if has_causes else 0, bars=bars)
     if has_bar:
         named = "  ".join(f"{glyph} {family}" for family, glyph in _glyphs().items())
         yield Line(wrapped(f"parts of PLD: {named}", "  "))
@@ -321,7 +358,7 @@ def _bar(families: Mapping[str, float] | None, width: int) -> str:
     for family, part in families.items():
         upto += part
         bar += glyphs[family] * (round(width * upto) - len(bar))
-    return bar.ljust(width)
+    return bar
 
 
 def range_lines(answer: "Answer") -> Iterator[Piece]:
@@ -341,37 +378,93 @@ def range_lines(answer: "Answer") -> Iterator[Piece]:
 
 def worst_frame(overview: Overview) -> Iterator[Piece]:
     """Yield the worst frame of the first method that is trusted, and the command that draws it."""
+    from mapgauge.results.frame_query import FrameTable
     from mapgauge.results.frame_tables import worst_first
 
     trusted = [k for k, facts in enumerate(overview.answer.methods) if facts.refused is None]
     if not trusted:
         return
     results = overview.results[trusted[0]]
+    table = FrameTable(results)
+    ranked, *others = table.apart(table.ranked())  # as `frames` and `show` choose the worst
+    frames = ranked or [*others[0], *others[1]]
     key = worst_first(results.metrics).lstrip("-")
-    frames = results.frames(count=1)
-    if frames:
-        value = frames[0].get(key)
-    else:
-        value = None
-    if not isinstance(value, float):  # no metric has values of single frames, or this frame has none
+    column = table.columns.get(key)
+    if not frames or column is None:
         return
-    token = frames[0]["token"]
-    saved = overview.saved[trusted[0]]
-    if saved is not None:
-        files = [str(saved)]
-    else:
-        files = [_given(overview.files[trusted[0]]), _given(overview.files[-1])]
-        if results.protocol.name != PROTOCOL:
-            files += ["-p", results.protocol.name]
-    words = ["mapgauge", "show", *files, "--frame", token, "-o", "worst.svg"]
+    value = column.values[frames[0]]
+    if not isinstance(value, float):  # a frame without lines, or no value of frames to sort by
+        return
     if len(overview.names) > 1:
         of = f" of {overview.names[trusted[0]]}"
     else:
         of = ""
-    about = wrapped(f"Worst frame{of} ({title_of(key)} {number(value)}). To draw it:", "  ")
-    yield Line(f"{about}\n  {shlex.join(words)}")  # a command is one line, so that it can be copied
+    about = f"Worst frame{of} ({title_of(key)} {number(value)}). To draw it"
+    saved = overview.saved[trusted[0]]
+    if saved is not None:
+        files = [str(saved)]
+    elif _can_be_repeated(overview, trusted[0]):
+        files = _evaluated_files(overview, trusted[0])
+    else:
+        about += f", evaluate with -o {_RESULTS}, then"
+        files = [_RESULTS]
+    words = ["mapgauge", "show", *files, "--frame", worst_token(results.tokens, frames[0]), "-o", "worst.svg"]
+    yield Line(wrapped(f"{about}:", "  ") + "\n" + command_lines(words))
 
 
-def _given(path: Any) -> str:
-    """Return a file as it was given, with its options."""
-    return str(getattr(path, "given", path))
+def _can_be_repeated(overview: Overview, number: int) -> bool:
+    """Whether a command that has the files and the name of the protocol evaluates as it was done."""
+    from mapgauge.cli.inputs import STDIN
+    from mapgauge.protocols import changes
+
+    files = [as_given(overview.files[number]), as_given(overview.files[-1])]
+    return not changes(overview.results[number].protocol) and not set(files) & set(STDIN)
+
+
+def _evaluated_files(overview: Overview, number: int) -> list[str]:
+    """Return the files of a method and the protocol, as a command names them."""
+    files = [as_given(overview.files[number]), as_given(overview.files[-1])]
+    protocol = overview.results[number].protocol.name
+    if protocol != PROTOCOL:
+        files += ["-p", protocol]
+    return files
+
+
+def worst_token(tokens: Sequence[str], frame: int) -> str:
+    """Return the token of the worst frame as tables print it, which commands understand. Stdout can show it."""
+    from mapgauge.frames.tokens import short_tokens
+
+    token = tokens[frame]
+    short = short_tokens(tokens)[frame]
+    if short != printable(short):  # a token with control characters cannot be copied from a terminal
+        return "worst"
+    if short != token:
+        try:
+            short.encode(sys.stdout.encoding or "utf-8")
+        except UnicodeEncodeError:
+            short = short.replace("…", "...")  # which means the same
+    return short
+
+
+def command_lines(words: Sequence[str]) -> str:
+    """Return a command that can be copied, in one line if it fits. Only a word that is too long does not fit.
+
+    A shell takes lines that end in a backslash as one. The console of Windows does not, so there it is always one line.
+    """
+    quoted = [shlex.quote(printable(word)) for word in words]
+    line = "  " + " ".join(quoted)
+    if sys.platform == "win32" or columns_of(line) <= room():
+        return line
+    parts: list[str] = []
+    for word in quoted:
+        if parts and parts[-1].startswith("-"):  # an option stays on the line of its value
+            parts[-1] += f" {word}"
+        else:
+            parts.append(word)
+    lines = [f"  {parts[0]}"]
+    for part in parts[1:]:
+        if columns_of(f"{lines[-1]} {part} \\") > room():
+            lines.append(f"    {part}")
+        else:
+            lines[-1] += f" {part}"
+    return " \\\n".join(lines)

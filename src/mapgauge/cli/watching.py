@@ -1,6 +1,5 @@
 """What happens during ``mapgauge evaluate``: progress, findings, files that were written, interrupts."""
 
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,18 +7,29 @@ from typing import TYPE_CHECKING
 import typer
 
 from mapgauge.cli import INTERRUPTED, Attempts
-from mapgauge.cli.output import can_rewrite, distrust, inform, printable, progress, rewrite, warn, warn_of
+from mapgauge.cli.output import (
+    can_rewrite,
+    distrust,
+    inform,
+    interrupted,
+    printable,
+    progress,
+    rewrite,
+    settle,
+    warn,
+    warn_of,
+)
 from mapgauge.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from mapgauge.answers.answer import Told
     from mapgauge.cli.runs import Run
     from mapgauge.frames.findings import Finding
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.results.results import Results
-
-_MEGABYTE = 1e6  # bytes
-_NAMED = 3  # files that a line names
+    from mapgauge.typing import Progress
 
 
 class EvaluationWatch:
@@ -41,24 +51,6 @@ class EvaluationWatch:
         self.saved: list[Path] = []
         self.outputs: Attempts = Attempts()
         self.attempt: Callable[[], AbstractContextManager[None]] = self.outputs.attempt
-        self._doing = "starting"
-        self._done: tuple[int, int, str] | None = None  # of the work that is in progress: units, all of them, the noun
-
-    def reading(self, files: Sequence[Path]) -> None:
-        """Say at once, in a terminal, that files are read. Large ones take seconds."""
-        self._doing = "reading"
-        size = sum(file.stat().st_size for file in files if file.is_file())
-        names = ", ".join(file.name for file in files[:_NAMED])
-        if len(files) > _NAMED:
-            more = f" and {len(files) - _NAMED} more"
-        else:
-            more = ""
-        if size >= _MEGABYTE:
-            megabytes = f" ({size / _MEGABYTE:,.0f} MB)"
-        else:
-            megabytes = ""
-        if can_rewrite():
-            rewrite(printable(f"reading {names}{more}{megabytes} ..."))
 
     def read(self, side: str, frames: "MapFrames") -> None:
         """Take frames that were read."""
@@ -78,7 +70,7 @@ class EvaluationWatch:
 
     def new_findings(self, findings: "Sequence[Finding]") -> None:
         """Take findings that no earlier run had."""
-        self._clear()
+        settle()
         self.findings += findings
         if not self.is_text:
             warn_of(findings)
@@ -109,19 +101,9 @@ class EvaluationWatch:
         for target in self.saved:
             inform(f"results in {target}")
 
-    @contextmanager
-    def progress(self, what: str, unit: str = "frames") -> "Iterator[Callable[[int, int], None] | None]":
+    def progress(self, what: str, unit: str = "frames") -> "AbstractContextManager[Progress | None]":
         """Show progress, and remember it for an interrupt."""
-        self._doing = what
-        self._done = None
-        with progress(what, unit) as advance:
-
-            def count(done: int, of: int) -> None:
-                self._done = (done, of, unit)
-                if advance is not None:
-                    advance(done, of)
-
-            yield count
+        return progress(what, unit)
 
     @contextmanager
     def interrupts(self) -> "Iterator[None]":
@@ -129,27 +111,15 @@ class EvaluationWatch:
         try:
             yield
         except KeyboardInterrupt as error:
-            self._clear()
+            settle()
             warn(self._interrupted(error))
             raise typer.Exit(INTERRUPTED) from error
         except Exception:
-            self._clear()  # the message of the error has a line of its own
+            settle()  # the message of the error has a line of its own
             raise
-
-    def _clear(self) -> None:
-        """Remove the line about progress."""
-        if can_rewrite():
-            rewrite()
 
     def _interrupted(self, error: KeyboardInterrupt) -> str:
         """Return how far the work was. A streamed evaluation says how it is continued."""
         if error.args and self.is_streamed:
             return f"interrupted: {error}"
-        if self._done is None:
-            where = f"interrupted while {self._doing}"
-        else:
-            done, of, unit = self._done
-            where = f"interrupted after {done:,} of {of:,} {unit}"
-        if not self.saved:
-            return f"{where}; nothing was written"
-        return f"{where}; written: {', '.join(map(str, self.saved))}"
+        return interrupted()

@@ -12,22 +12,31 @@ PLD that comes from matched points is divided in the proportion of these squares
 Medians and percentiles come from histograms with ``BINS`` bins from 0 to the cutoff, 0.015 m wide for a cutoff of
 1.5 m. Histograms of frames add up, so the values of many frames count all their points. They are interpolated within a
 bin.
+
+The true and the found length are also known by distance from the ego vehicle, in the rings of ``ring_edges``. A point
+and the length that it stands for belong to the ring that the point is in. Lines are matched as a whole, so these
+lengths add up to the true and the found length. In the rings of ``--ranges``, only the points in a ring are matched.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from mapgauge import kernels
+from mapgauge.geometry.polylines import ranges
 from mapgauge.metrics.assigned import assigned, parts_of
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import Metric, Setting, SumRows, Value
 from mapgauge.metrics.pld import added
 from mapgauge.protocols import Protocol
-from mapgauge.typing import Floats
+from mapgauge.typing import Floats, Indices
 
 BINS = 100
 SURE = 0.5  # confidence of predictions that count as sure
+RINGS = 6  # by distance from the vehicle, at most
+_FEWEST_RINGS = 3  # also in a short region
+_RING = 10.0  # metres between two rings
 COLUMNS = (
     "true",  # metres of true length, as the next two
     "found",
@@ -51,10 +60,33 @@ COLUMNS = (
     "points_up",
     *(f"offsets_{k}" for k in range(BINS)),
     *(f"across_{k}" for k in range(BINS)),
+    *(f"true_in_ring_{k}" for k in range(RINGS)),  # metres of true length by distance from the vehicle
+    *(f"found_in_ring_{k}" for k in range(RINGS)),
     "pld_and_mass",  # by which PLD is normalised
 )
 OFFSETS = slice(COLUMNS.index("offsets_0"), COLUMNS.index("across_0"))
-_ACROSS = slice(-BINS - 1, -1)
+_ACROSS = slice(COLUMNS.index("across_0"), COLUMNS.index("true_in_ring_0"))
+_IN_RINGS = slice(COLUMNS.index("true_in_ring_0"), COLUMNS.index("pld_and_mass"))
+
+
+def ring_edges(region: Sequence[float] | None) -> tuple[float, ...]:
+    """Return where the rings around the vehicle begin, in metres, for a region or none. The last ring has no end.
+
+    >>> ring_edges((60.0, 30.0)), ring_edges((30.0, 15.0)), ring_edges((200.0, 100.0))
+    ((0.0, 10.0, 20.0), (0.0, 5.0, 10.0), (0.0, 20.0, 40.0, 60.0, 80.0))
+    >>> ring_edges(None)
+    (0.0, 10.0, 20.0, 30.0, 40.0, 50.0)
+    """
+    if region is None:
+        return tuple(k * _RING for k in range(RINGS))
+    half = region[0] / 2
+    step = _RING
+    if half < _FEWEST_RINGS * step:
+        step = half / _FEWEST_RINGS
+    while half / step >= RINGS + 1:
+        step += _RING
+    count = max(int(half / step), _FEWEST_RINGS)
+    return tuple(round(k * step, 1) for k in range(count))
 
 
 def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
@@ -95,8 +127,36 @@ def _score(groups: Groups, protocol: Protocol, cutoff: float) -> Floats:
         BINS,
         block,
     )
+    if groups.part is None and protocol.has_ego:
+        block[:, _IN_RINGS] = _lengths_in_rings(groups, partner, ring_edges(protocol.region))
     block[:, -1] = added(parts_of(matches, groups, protocol.order).T)
     return block
+
+
+def _lengths_in_rings(groups: Groups, partner: Indices, edges: Sequence[float]) -> Floats:
+    """Return the true and the found length of each group by distance from the vehicle, ``(groups, 2 * RINGS)``."""
+    rows = np.flatnonzero(~groups.is_prediction)
+    count = np.diff(groups.offsets)[rows]
+    point = ranges(groups.offsets[rows], count)
+    line = np.repeat(rows, count)
+    coords = groups.points[:2]
+    # A point stands for half of the two pieces of the line beside it.
+    steps = np.sqrt(np.square(np.diff(groups.points, axis=1)).sum(axis=0))
+    ends = groups.offsets[1:-1]
+    steps[ends[(ends > 0) & (ends <= len(steps))] - 1] = 0.0  # from one line to the next
+    length = np.zeros(groups.points.shape[1])
+    length[:-1] += steps / 2
+    length[1:] += steps / 2
+    # The last point of a closed line repeats the first, and only the first is matched.
+    is_closing = groups.repeats[line] & (point == groups.offsets[line + 1] - 1)
+    is_found = partner[np.where(is_closing, groups.offsets[line], point)] >= 0
+    x, y = coords[:, point]
+    ring = np.searchsorted(np.array(edges), np.sqrt(x * x + y * y), side="right") - 1
+    cell = (groups.side[line] // 2) * RINGS + ring
+    size = len(groups.bounds) * RINGS
+    true = np.bincount(cell, length[point], size)
+    found = np.bincount(cell, np.where(is_found, length[point], 0.0), size)
+    return np.concatenate([true.reshape(-1, RINGS), found.reshape(-1, RINGS)], axis=1)
 
 
 def quantile_in_bins(histogram: Floats, share: float) -> Floats:
@@ -140,6 +200,21 @@ def values_of(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
             values[f"localisation_{name}"] = 2 * _ratio(column[f"points_{name}"], column["pld_and_mass"])
     lengths = {"true_length": "true", "found_length": "found", "predicted_length": "predicted", "sure_length": "sure"}
     return values | {key: column[name] for key, name in lengths.items()}
+
+
+def by_distance(sums: Floats, protocol: Protocol) -> list[tuple[float, float | None, float, float]]:
+    """Return where each ring around the vehicle begins and ends, and the true and the found length in it, in metres.
+
+    The last ring has no end. A map has no vehicle, so it has no rings.
+    """
+    if not protocol.has_ego:
+        return []
+    edges = ring_edges(protocol.region)
+    lengths = sums[_IN_RINGS].tolist()
+    ends = [*edges[1:], None]
+    return [
+        (start, end, lengths[k], lengths[RINGS + k]) for k, (start, end) in enumerate(zip(edges, ends, strict=True))
+    ]
 
 
 def in_words(sums: Floats, protocol: Protocol) -> str:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from threading import Event
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -25,6 +26,7 @@ from mapgauge.protocols import Protocol
 from mapgauge.scoring.scores import Scores
 from mapgauge.typing import Progress
 
+STOPPED = Event()  # after Ctrl-C in the command line: threads begin no further block of frames
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
 Sides: TypeAlias = tuple[MapFrames, MapFrames]  # aligned predictions and truth
@@ -148,8 +150,14 @@ def in_threads(
     """Return the outcome of each task, in the order of the tasks. No task may depend on another.
 
     ``progress`` gets the number of finished tasks and of all tasks. With one worker, there is no thread.
-    Kernels release the interpreter lock.
+    Kernels release the interpreter lock. After ``STOPPED``, no further task begins, in no thread.
     """
+
+    def unless_stopped(task: Task) -> Outcome:
+        if STOPPED.is_set():
+            raise KeyboardInterrupt
+        return work(task)
+
     threads = min(check_workers(workers) or os.cpu_count() or 1, len(tasks))
     if threads > 1:
         pool = ThreadPoolExecutor(threads)
@@ -157,7 +165,7 @@ def in_threads(
         pool = None
     done = []
     try:
-        for outcome in map(work, tasks) if pool is None else pool.map(work, tasks):
+        for outcome in map(unless_stopped, tasks) if pool is None else pool.map(unless_stopped, tasks):
             done.append(outcome)
             if progress is not None:
                 progress(len(done), len(tasks))

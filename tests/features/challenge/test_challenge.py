@@ -7,6 +7,7 @@ import os
 import pickle
 import re
 import sys
+import time
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -191,7 +192,31 @@ def test_limits_of_lines_points_bytes_and_formats(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory need Linux")
-def test_limits_of_time_and_memory_end_the_process(played: Path, challenge: mg.Challenge) -> None:
+def test_a_process_that_takes_too_long_is_ended_with_what_it_started(
+    tmp_path: Path, played: Path, challenge: mg.Challenge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import pathlib, subprocess, sys, time\n"
+        "started = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        f"pathlib.Path({str(tmp_path / 'started')!r}).write_text(str(started.pid))\n"
+        "time.sleep(600)\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr("mapgauge.features.challenge.sandbox._PROGRAM", program)
+    hasty = replace(challenge, limits=mg.ChallengeLimits(seconds=5))
+    found = mg.check_submission(hasty, played / "first.json")
+    assert [finding.code for finding in found.findings] == ["limit-seconds"]
+    state = Path("/proc", (tmp_path / "started").read_text(encoding="utf-8"), "stat")
+    for _ in range(1000):  # the signal was sent, and takes a moment
+        if not state.exists() or ") Z" in state.read_text(encoding="utf-8"):
+            return
+        time.sleep(0.01)
+    pytest.fail("what the process started is still running")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory need Linux")
+def test_a_limit_of_memory_ends_the_process(played: Path, challenge: mg.Challenge) -> None:
     slow = replace(challenge, limits=mg.ChallengeLimits(memory_bytes=1 << 26))
     found = mg.check_submission(slow, played / "first.json")
     assert not found.is_accepted
@@ -395,6 +420,19 @@ def test_a_board_refuses_a_public_file_that_was_changed(tmp_path: Path, played: 
     assert [row.name for row in done.wrong] == ["pld of mean"]
 
 
+def test_a_board_can_rank_by_any_metric_with_a_direction(
+    tmp_path: Path, played: Path, sides: tuple[mg.MapFrames, mg.MapFrames]
+) -> None:
+    causes = mg.Challenge.of("Causes", sides[1], metrics=["causes"])
+    for name in ("first.json", "poor.geojson"):
+        assert mg.score_submission(causes, played / name, sides[1], tmp_path).document is not None
+    board = mg.board(tmp_path, challenge=causes)
+    assert [row.name for row in board.rows] == ["first", "poor"]
+    assert len(board.parts) > 10
+    page = board.to_html()
+    assert all(f">{key}</th>" in page for key in board.parts)
+
+
 # Verification
 
 
@@ -499,6 +537,12 @@ def test_a_challenge_is_played_through_with_commands(tmp_path: Path, world: Path
     for name in ("good.json", "poor.json"):
         done = call("challenge", "score", name, *common)
         assert done.returncode == 0, done.stderr
+    mg.write(mg.read(world / "good.json").rotate(90), tmp_path / "turned.geojson")
+    done = call("challenge", "score", tmp_path / "turned.geojson", *common)
+    assert done.returncode == 0
+    assert "error: the truth shows axes-turned: do not trust the values" in done.stdout
+    for file in ("public/turned.json", "private/turned.mg"):
+        (manifest.parent / file).unlink()
     board = tmp_path / "board.html"
     done = call("challenge", "board", manifest.parent, "-o", board, "--json")
     assert [row["name"] for row in json.loads(done.stdout)["rows"][:2]] == ["good", "poor"]

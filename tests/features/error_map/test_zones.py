@@ -8,7 +8,8 @@ from tests.features.error_map import planted
 
 import mapgauge as mg
 from mapgauge.features.error_map.around import around_ego
-from mapgauge.features.error_map.zones import ring_edges, zones_around, zones_of_map
+from mapgauge.features.error_map.zones import zones_around, zones_of_map
+from mapgauge.metrics.completeness import ring_edges
 
 REGION = (60.0, 30.0)
 

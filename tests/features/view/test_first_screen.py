@@ -123,3 +123,13 @@ def test_a_panel_that_is_being_made_says_how_far_it_is() -> None:
     assert making.state(0) == {"state": "making", "done": 3, "total": 10}
     may_end.set()
     assert making.state(60) == {"state": "ready", "body": "<p>done</p>"}
+
+
+def test_the_answer_of_the_view_is_that_of_the_library(files: Path) -> None:
+    results = mg.load_results(files / "good.mg")
+    said = [statement.text for statement in mg.answer(results.with_data(), names=["good"]).statements]
+    with serving(files / "good.mg") as running:
+        while b"ready" not in of(f"{running.address}geometry"):
+            pass  # the server waits before it answers
+        answer = json.loads(of(f"{running.address}answer/geometry"))["answer"]
+    assert [statement["text"] for statement in answer["statements"]] == said

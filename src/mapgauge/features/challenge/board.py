@@ -244,17 +244,24 @@ class Board:
         keys = self.parts
         if not keys:
             return None
-        colours = dict(zip(keys, COLOURS, strict=False))
-        head = element("tr", [element("th", name, class_=_LEFT.get(name)) for name in ("name", "parts", *keys)])
+        titles = ["name", *keys]
+        colours: dict[str, str] = {}
+        if len(keys) <= len(COLOURS):  # more parts than colours have no bars, as those of PLD by cause
+            titles.insert(1, "parts")
+            colours = dict(zip(keys, COLOURS, strict=False))
         body = []
         for row in self.rows:
             parts = {key: row.values["mean"].get(key) for key in keys}
-            stacked = bars([(value or 0.0, colours[key]) for key, value in parts.items()], _WIDTH)
-            cells = [element("td", row.name, class_="name"), element("td", stacked)]
+            cells = [element("td", row.name, class_="name")]
+            if colours:
+                stacked = bars([(value or 0.0, colours[key]) for key, value in parts.items()], _WIDTH)
+                cells.append(element("td", stacked))
             cells += [element("td", number(value)) for value in parts.values()]
             body.append(element("tr", cells, class_="baseline" if row.is_baseline else None))
+        head = element("tr", [element("th", name, class_=_LEFT.get(name)) for name in titles])
         table = element("table", element("thead", head), element("tbody", body))
-        return joined([element("h2", f"Parts of {self.key}"), _wide(f"Parts of {self.key}", table), legend(colours)])
+        title = f"Parts of {self.key}"
+        return joined([element("h2", title), _wide(title, table), legend(colours) if colours else None])
 
     def _said(self) -> list[str]:
         """Return how to read the board, in sentences."""

@@ -1,5 +1,6 @@
 """``mapgauge challenge init``, ``check``, ``score`` and ``board``, and ``mapgauge verify``."""
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -252,6 +253,14 @@ class ScoredDocument(Document):
             bounds = self.document["intervals"].get(name, {})
             rows.append([name, *(_cell(values.get(key), bounds.get(key)) for key in keys)])
         yield Table(f"{self.document['name']}, with 95 % intervals", ["class", *keys], rows)
+        errors = [finding["code"] for finding in self.document["findings"] if finding["level"] == "error"]
+        if errors:
+            file = shlex.quote(f"private/{self.document['name']}.mg")
+            yield Line(
+                f"error: the truth shows {', '.join(errors)}: do not trust the values. `mapgauge inspect {file}` says "
+                "more",
+                painted="error",
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything."""

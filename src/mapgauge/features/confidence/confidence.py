@@ -48,14 +48,19 @@ class CommonThreshold(NamedTuple):
     threshold: float
     pld: float  # as it is
     rounded: float  # with confidences rounded at the threshold
+    drops: bool = True  # whether predictions are below the threshold
 
     def in_words(self) -> str:
         """Return the values as a sentence."""
         change = self.rounded - self.pld
-        return (
-            f"Dropping predictions below {self.threshold:.2f} and counting the others as certain would give a mean PLD "
-            f"of {self.rounded:.3f} ({change:+.3f})."
-        )
+        if self.drops:
+            what = f"Dropping predictions below {self.threshold:.2f} and counting the others as certain"
+        else:
+            what = "Counting all predictions as certain"
+        return f"{what} would give a mean PLD of {self.rounded:.3f} ({change:+.3f})."
+
+
+_ROUNDED = "PLD at threshold"  # the title of the column with confidences that are rounded at the threshold
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +90,7 @@ class Confidence:
         """Return the best common threshold in one line."""
         text = "no threshold"
         if self.common is not None:
-            at, as_is, rounded = self.common
+            at, as_is, rounded, _ = self.common
             text = f"mean PLD {as_is:.3f}, {rounded:.3f} if rounded at {at:.3f}"
         return f"<Confidence {self.name or 'predictions'}: {text}>"
 
@@ -129,7 +134,10 @@ class Confidence:
                 f"Keep {kept}, and treat these as certain: mean PLD {before:.3f} -> {after:.3f} ({after - before:+.3f}"
                 f"{judged})"
             )
-        lines = [f"{first}. Over-confident on average: {', '.join(over) or 'no class'}"]
+        lines = [
+            f"{first}. Over-confident on average (the mean confidence of all predictions is above the share of hits): "
+            f"{', '.join(over) or 'no class'}"
+        ]
         change = _mean_of([of_class.recalibrated and of_class.recalibrated.pld_change for of_class in chosen.values()])
         if not np.isnan(change):
             lines.append(
@@ -194,18 +202,18 @@ class Confidence:
     def about(self) -> str:
         """Return what the columns of the table are, in words."""
         return (
-            "rounded: predictions below the threshold are dropped, the others count as certain. "
+            f"{_ROUNDED}: predictions below it are dropped, the others count as certain. "
             f"{self._held_out}: the same, but the {self.unit}s are split in two halves, and each half has the "
             "threshold that is best for the other half"
         )
 
     @property
     def _held_out(self) -> str:
-        return f"threshold of other {self.unit}s"
+        return f"{_ROUNDED} of other {self.unit}s"
 
     def values(self) -> tuple[list[str], list[list[str]]]:
         """Return the header and the rows of the table of classes."""
-        header = ["class", "PLD", "threshold", "rounded", self._held_out, "recalibrated", "ECE"]
+        header = ["class", "PLD", "threshold", _ROUNDED, self._held_out, "PLD recalibrated", "ECE"]
         rows = []
         for name, of_class in self.classes.items():
             best = "-"
@@ -360,7 +368,8 @@ def common_threshold(levels: list[Levels]) -> CommonThreshold | None:
     mean = np.mean([of_class.pld("rounded")[of_class.place(candidates)] for of_class in levels], axis=0)
     best = int(mean.argmin())
     as_is = float(np.mean([of_class.pld("dropped")[-1] for of_class in levels]))
-    return CommonThreshold(float(candidates[best]), as_is, float(mean[best]))
+    drops = best < len(candidates) - 1  # candidates fall; at the last one, all predictions are kept
+    return CommonThreshold(float(candidates[best]), as_is, float(mean[best]), drops=drops)
 
 
 def _calibration(

@@ -12,11 +12,10 @@ import numpy as np
 
 from mapgauge.features.error_map.around import CELL, LEVELS, AroundEgo
 from mapgauge.features.error_map.error_map import ErrorMap
+from mapgauge.metrics.completeness import ring_edges
 from mapgauge.typing import Floats, Indices
 
 SIDES = ("ahead", "beside", "behind")
-_RING = 10.0  # metres between two rings
-_FEWEST = 3  # rings, also in a short region
 _MILLIMETRES = 1000
 
 
@@ -32,21 +31,6 @@ class Zones(NamedTuple):
         """The zones in words."""
         rings = [f"{first:g} to {end:g} m" for first, end in pairwise(self.edges)]
         return [*rings, f"over {self.edges[-1]:g} m", *SIDES]
-
-
-def ring_edges(region: tuple[float, ...]) -> tuple[float, ...]:
-    """Return where the rings of a region begin, in metres.
-
-    >>> ring_edges((60.0, 30.0)), ring_edges((30.0, 15.0))
-    ((0.0, 10.0, 20.0), (0.0, 5.0, 10.0))
-    """
-    half = region[0] / 2
-    if half >= _FEWEST * _RING:
-        step = _RING
-    else:
-        step = half / _FEWEST
-    count = max(int(half / step), _FEWEST)
-    return tuple(round(k * step, 1) for k in range(count))
 
 
 def zones_of_map(made: ErrorMap, method: int, region: tuple[float, ...], forward: str) -> Zones:

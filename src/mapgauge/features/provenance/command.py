@@ -10,7 +10,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
 from mapgauge.cli.methods import each_results, load_all, moved_files, one_results
-from mapgauge.cli.output import Table, progress
+from mapgauge.cli.output import Table, progress, settle
 from mapgauge.cli.parsing import file_names, refuse
 from mapgauge.markup import number
 
@@ -235,4 +235,6 @@ def cite(options: CiteOptions) -> None:
     from mapgauge import cite as citations
 
     file = one_results("RESULTS", options.results)
-    sys.stdout.write(citations(load_all([file], file_names([file]))[0]))
+    text = citations(load_all([file], file_names([file]))[0])
+    settle()
+    sys.stdout.write(text)

@@ -67,6 +67,7 @@ def replacing(path: Path) -> Iterator[tuple[Path, int | None]]:
         finally:  # also after Ctrl-C
             part.unlink(missing_ok=True)
         _sync_folder(target.parent)
+        OUTPUTS.written.append(path)
     except MapgaugeError:
         raise
     except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
