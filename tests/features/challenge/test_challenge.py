@@ -11,16 +11,20 @@ import time
 import zipfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.audit import faults_of
 from tests.cli.conftest import Run
 
 import mapgauge as mg
 from mapgauge.features.challenge.scoring import write_baselines
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import part_colours, title_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 FRAMES = 60  # of six scenes
 
@@ -684,3 +688,19 @@ def test_a_board_has_the_titles_and_the_colours_of_a_report(played: Path) -> Non
         if key in board.parts:
             assert f'fill="{colour}"' in page
             assert f">{title_of(key, full=True)}</th>" in page
+
+
+def test_the_tables_of_a_board_fit_a_page_and_scroll_in_their_own_boxes_on_a_phone(
+    window: "Page", tmp_path: Path, played: Path
+) -> None:
+    page, _, _ = mg.board(played).save(tmp_path / "board.html")
+    window.goto(page.as_uri())
+    for width in (1300, 390):
+        window.set_viewport_size({"width": width, "height": 900})
+        assert window.evaluate("document.documentElement.scrollWidth") <= width
+        boxes = window.evaluate("[...document.querySelectorAll('.wide')].map((e) => [e.clientWidth, e.scrollWidth])")
+        if width == 1300:
+            assert all(inside <= outside for outside, inside in boxes)
+        else:
+            assert any(inside > outside for outside, inside in boxes)
+        assert faults_of(window) == []
