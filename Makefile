@@ -9,7 +9,7 @@ MAPGAUGE_FUZZ_COMMANDS ?= 5000
 MAPGAUGE_FUZZ_MOVES ?= 300000
 MAPGAUGE_SOAK_SECONDS ?= 3600
 
-.PHONY: demo test test-bare test-oldest pytest docs lint types public-types fuzz soak coverage mutants bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-history bench-slices bench-splits bench-global bench-causes bench-report bench-view bench-cold bench-public bench-all bench-against clean
+.PHONY: demo test test-bare test-oldest pytest docs lint types public-types fuzz soak coverage mutants bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-history bench-slices bench-splits bench-global bench-causes bench-report bench-page bench-error-map bench-view bench-cold bench-public bench-all bench-against clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
@@ -84,7 +84,7 @@ mutants: .venv/tested
 	$(BIN)/python -m tools.mutants $(MODULE) $(FUNCTION)
 
 # All but the first calls are measured, and those of small work would compile nothing.
-bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-lanes bench-confidence bench-history bench-slices bench-causes bench-report bench-view bench-truth bench-network bench-public: export MAPGAUGE_INTERPRET = 0
+bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-lanes bench-confidence bench-history bench-slices bench-causes bench-report bench-page bench-error-map bench-view bench-truth bench-network bench-public: export MAPGAUGE_INTERPRET = 0
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_kernels
@@ -133,6 +133,12 @@ bench-public: .venv-bench/installed
 bench-report: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_report
 
+bench-page: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_page
+
+bench-error-map: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks.bench_error_map
+
 bench-view: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_view
 
@@ -146,7 +152,7 @@ bench-network: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_network_pld
 
 # All tables of docs/benchmarks.md, one after the other: make bench-all > bench.txt
-bench-all: bench bench-command bench-cold bench-report bench-io bench-view bench-evaluate bench-public bench-confidence bench-history bench-causes bench-splits bench-global bench-cluster bench-lanes bench-truth bench-network
+bench-all: bench bench-command bench-cold bench-report bench-page bench-error-map bench-io bench-view bench-evaluate bench-public bench-confidence bench-history bench-causes bench-splits bench-global bench-cluster bench-lanes bench-truth bench-network
 
 # Compares this tree with an earlier commit, job by job: make bench-against BEFORE=COMMIT
 bench-against: .venv-bench/installed

@@ -5,15 +5,21 @@ import os
 from importlib.util import find_spec
 
 _NEEDS = {
-    "src/mapgauge/torch": ("torch",),
-    "src/mapgauge/training/torch/metrics.py": ("torch", "torchmetrics"),
+    "docs/figures.py": ("playwright",),
+    "docs/rerun_picture.py": ("rerun",),
+    "src/mapgauge/features/rerun/recording.py": ("rerun",),
     "src/mapgauge/features/tracks/torch_metrics.py": ("torch", "torchmetrics"),
+    "src/mapgauge/mmengine.py": ("torch", "mmengine"),
+    "src/mapgauge/torch.py": ("torch",),
+    "src/mapgauge/training/mmengine.py": ("torch", "mmengine"),
+    "src/mapgauge/training/torch": ("torch",),
     "src/mapgauge/training/torch/fast.py": ("torch", "triton"),
     "src/mapgauge/training/torch/fast_l1.py": ("torch", "triton"),
-    "src/mapgauge/features/rerun/recording.py": ("rerun",),
-    "src/mapgauge/mmengine.py": ("torch", "mmengine"),
+    "src/mapgauge/training/torch/metrics.py": ("torch", "torchmetrics"),
     "tests/fuzz/forks.py": ("resource",),  # which Windows does not have
     "tests/fuzz/soak.py": ("resource",),
+    "tests/report/test_first.py": ("playwright",),
+    "tests/torch/criterion_process.py": ("torch",),
 }
 collect_ignore = [path for path, names in _NEEDS.items() if not all(map(find_spec, names))]
 

@@ -24,6 +24,9 @@
             }
         }
     }
+    const landmarks = all.filter((node) => node.matches("[role=region], section[aria-label], section[aria-labelledby], nav, form[aria-label]"));
+    const called = landmarks.map((node) => `${node.matches("nav, form") ? node.localName : "region"} ${node.getAttribute("aria-label") ?? text(document.getElementById(node.getAttribute("aria-labelledby")))}`);
+    for (const name of new Set(called.filter((name, k) => called.indexOf(name) < k))) wrong.push(`landmark twice: ${name}`);
     const ids = [...document.querySelectorAll("[id]")].map((node) => node.id);
     for (const id of new Set(ids.filter((id, k) => ids.indexOf(id) < k))) wrong.push(`id twice: ${id}`);
     if (!document.documentElement.lang) wrong.push("no language");

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,52 @@ def test_the_extra_that_an_error_names_installs_the_module() -> None:
     assert len(calls) > 20
     wrong = [(module, extra) for module, extra in calls if PACKAGES.get(module, module) not in packages_of(extra)]
     assert wrong == []
+
+
+# What an environment with mapgauge[all] and the group `pytest` lacks, as in jobs of the workflow of tests.
+ABSENT = {
+    *("mlflow", "mmengine", "pandas", "playwright", "polars", "rerun", "sphinx", "tensorboard", "tensorboardX"),
+    *("torch", "torchmetrics", "triton", "wandb"),
+}
+OWN = {"mapgauge": ROOT / "src", "tests": ROOT, "docs": ROOT, "tools": ROOT, "benchmarks": ROOT}
+
+
+def imported_first(node: ast.AST) -> Iterator[str]:
+    """Yield what is imported together with a module. A branch or an attempt asks whether it is there."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from (alias.name for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            yield from (f"{child.module}.{alias.name}" for alias in child.names)
+        elif not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.If | ast.Try):
+            yield from imported_first(child)
+
+
+def absent_for(path: Path) -> set[str]:
+    """The absent packages that a file imports first, and does not skip itself without."""
+    text = path.read_text(encoding="utf-8")
+    if not any(name in text for name in ABSENT):
+        return set()
+    skipped = re.findall(r'^(?:\w+(?:: Any)? = )?pytest\.importorskip\("(\w+)', text, re.M)
+    found = {name.partition(".")[0] for name in imported_first(ast.parse(text))}
+    if any(
+        name.startswith(("mapgauge.torch.", "mapgauge.training.torch.")) for name in imported_first(ast.parse(text))
+    ):
+        found.add("torch")
+    return found & ABSENT - set(skipped)
+
+
+def test_tests_can_be_collected_where_packages_of_single_features_are_missing() -> None:
+    """pytest imports all files of these folders. One that cannot be imported would stop all tests."""
+    text = (ROOT / "conftest.py").read_text(encoding="utf-8")
+    needs: dict[str, tuple[str, ...]] = ast.literal_eval(text.partition("_NEEDS = ")[2].partition("\n}")[0] + "}")
+    assert [name for name in needs if not (ROOT / name).exists()] == []
+    found = {}
+    for folder in ("src", "tests", "docs"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            name = path.relative_to(ROOT).as_posix()
+            is_left_out = any(f"{name}/".startswith(f"{start}/") for start in needs)
+            lacking = absent_for(path)
+            if lacking and not is_left_out:
+                found[name] = sorted(lacking)
+    assert found == {}

@@ -85,7 +85,7 @@ CONTRACT = {
     "progress=None engine=None work=None resume=False on_error=stop axes=keep metadata=None",
     "sweep": "cutoffs=None spacings=None counts=None regions=None metrics=None unknown=error workers=None "
     "progress=None",
-    "compare": "names=None samples=1000 level=0.95 seed=0 correction=none pairs=all",
+    "compare": "names=None samples=1000 level=0.95 seed=0 correction=none pairs=all keys=None",
     "causes": "fixes=False thresholds=None workers=None progress=None",
     "correct_together": "level=0.95",
     "compare_runs": "samples=1000 level=0.95 seed=0",

@@ -24,9 +24,12 @@ def __getattr__(name: str) -> Any:
         return sorted(name for name, home in _homes().items() if not home.endswith(":"))  # without modules
     if name.startswith("__") and name != "__version__":  # what Python itself asks for
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = _homes().get(name)
+    homes = _homes()
+    home = homes.get(name)
     if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from mapgauge.words import did_you_mean
+
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{did_you_mean(name, homes)}")
     module, _, attribute = home.partition(":")
     if attribute:
         value = getattr(import_module(module), attribute)

@@ -31,7 +31,16 @@ def test_no_predictions_need_no_confidence(truth: mg.MapFrames) -> None:
 
 
 def test_truth_with_confidences_that_differ_is_a_warning(predictions: mg.MapFrames) -> None:
-    assert one("truth-confidence", predictions, predictions).level == "warning"
+    assert predictions.confidence is not None
+    others = predictions.with_confidence(predictions.confidence * 0.5)
+    assert one("truth-confidence", predictions, others).level == "warning"
+    assert none("sides-identical", predictions, others)
+
+
+def test_the_same_predictions_on_both_sides_are_a_warning_of_their_own(predictions: mg.MapFrames) -> None:
+    assert one("sides-identical", predictions, predictions).level == "warning"
+    assert none("truth-confidence", predictions, predictions)
+    assert none("sides-identical", predictions, predictions.rotate(1.0))
 
 
 def test_truth_with_equal_confidences_is_a_note(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:

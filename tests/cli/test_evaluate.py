@@ -266,6 +266,20 @@ def test_text_fits_80_columns_and_is_the_same_for_any_number_of_frames(call: Run
         assert done.stdout.count("--notes prints") == 1
 
 
+def test_long_names_of_classes_stay_apart(call: Run, world: Path, tmp_path: Path) -> None:
+    for name in ("good.json", "truth.geojson"):
+        frames = mg.read(world / name)
+        classes = tuple(f"class_{k}_of_things_that_are_painted_on_the_road" for k in range(len(frames.classes)))
+        mg.write(replace(frames, classes=classes), (tmp_path / name).with_suffix(".geojson"), "geojson")
+    classes_given = ",".join(f"class_{k}_of_things_that_are_painted_on_the_road" for k in range(3))
+    done = call("evaluate", tmp_path / "good.geojson", tmp_path / "truth.geojson", "--classes", classes_given)
+    assert done.returncode == 0, done.stderr
+    rows = re.findall(r"^(class_\S*…\S*) +0\.\d{3}", done.stdout, re.M)
+    assert len(set(rows)) == 3
+    table = done.stdout[done.stdout.index("class   ") :].split("\n")
+    assert max(map(columns_of, table[:5])) <= 80
+
+
 def test_a_metric_without_values_of_frames_names_no_worst_frame(call: Run) -> None:
     done = call("evaluate", "good.json", "truth.geojson", "--metrics", "ap_chamfer")
     assert done.returncode == 0, done.stderr

@@ -127,7 +127,7 @@ def test_a_single_file_is_checked_by_values(call: Run) -> None:
         ("pld >= 1", "must be KEY > LIMIT"),
         ("pld > much", "must be KEY > LIMIT"),
         ("pld > 0.1 and so on", "must be KEY > LIMIT"),
-        ("pdl > 0.1", "unknown metric 'pdl'. Known: pld, completeness, "),
+        ("pdl > 0.1", "unknown metric 'pdl'. Did you mean pld? Known: pld, completeness, "),
         ("pld < -0.01", "fails for good results: lower pld is better. Write pld > ..."),
         ("ap_chamfer/divider/0.5 > +0.1", "higher ap_chamfer is better. Write ap_chamfer < ..."),
         ("pld > 0.9 and decided", "only a difference can be decided"),

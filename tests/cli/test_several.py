@@ -71,7 +71,7 @@ def test_comparisons_in_json_have_the_numbers_of_python(call: Run, world: Path) 
     found = json.loads(call("compare", "good.mg,name=A", "poor.mg,name=B", "--samples", "50", "--json").stdout)
     assert set(found) == {
         *("names", "protocol", "drawn", "units", "samples", "level", "correction", "tested", "notes"),
-        *("estimates", "differences", "answer"),
+        *("estimates", "differences", "answer", "results"),
     }
     results = [mg.load_results(world / f"{name}.mg") for name in ("good", "poor")]
     comparison = mg.compare(results, names=["A", "B"], samples=50)

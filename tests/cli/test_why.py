@@ -59,7 +59,7 @@ def test_a_method_without_matches_has_no_offset(call: Run, world: Path, tmp_path
     good = mg.read(world / "good.json")
     mg.write(good.keep(np.zeros(len(good.polylines), bool)), tmp_path / "none.parquet")
     text = call("why", "good.json", tmp_path / "none.parquet", "truth.geojson").stdout
-    assert "\nnone: 0 % of the true length found\n" in text
+    assert "\nnone: 0 % of the true length found (means over classes)\n" in text
 
 
 @pytest.mark.parametrize(("printed", "key"), [("under-confident", "under_confident"), ("found only faintly", "faint")])
@@ -91,7 +91,7 @@ def test_a_streamed_evaluation_says_what_one_in_memory_says(call: Run, world: Pa
         mg.write(mg.read(world / name), tmp_path / f"{Path(name).stem}.parquet")
     text = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout
     said = [line for line in text.splitlines() if line.startswith(("Finds", "Largest", "Worst class"))]
-    assert len(said) == 3
+    assert len(said) == 4
     for options in ((), ("--engine", "processes"), ("--work", "work")):
         streamed = call("evaluate", "good.parquet", "truth.parquet", "--metrics", "pld", *options, cwd=tmp_path).stdout
         assert set(said) <= set(streamed.splitlines())

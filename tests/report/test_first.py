@@ -82,6 +82,18 @@ def test_a_class_and_a_cause_are_filters_with_chips(show: Show, two: Path) -> No
     assert page.locator("#why-due_to_missed").get_attribute("aria-pressed") == "false"
 
 
+@pytest.mark.parametrize("name", ["divider", "boundary"])
+def test_the_value_above_a_drawing_is_that_of_the_lines_in_it(
+    show: Show, two: Path, methods: list[mg.Results], name: str
+) -> None:
+    page = show(two, f"#frame=scene-0001-4&of={name}")
+    by_token = [{row["token"]: row["pld"] for row in method.frames(class_name=name)} for method in methods]
+    captions = page.locator(".panel figcaption > span").all_inner_texts()
+    assert [text.split(" = ")[0] for text in captions] == [
+        f"{name}: PLD {values['scene-0001-4']:.3f}" for values in by_token
+    ]
+
+
 def test_a_filter_draws_the_first_frame_of_the_list(show: Show, two: Path) -> None:
     page = show(two)
     page.select_option("#method", "1-0")
@@ -118,12 +130,92 @@ def test_the_examples_follow_the_filters(show: Show, two: Path) -> None:
     assert all("divider" in text for text in captions)
 
 
-def test_a_thumbnail_shows_found_and_missed_truth(show: Show, one: Path) -> None:
-    page = show(one)
+DRAWN_MARKS = """() => {
+    const panel = document.querySelector('.panel');
+    const seen = [...panel.querySelectorAll('.instance')].filter((node) => node.style.display !== 'none');
+    const truth = seen.filter((node) => node.matches('.truth'));
+    const missed = truth.some((node) => node.querySelector('.rim'));
+    const faint = truth.some((node) => node.matches('.faintly') && !node.querySelector('.rim'));
+    const found = truth.some((node) => !node.matches('.faintly') && !node.querySelector('.rim'));
+    const lines = seen.filter((node) => node.matches('.predictions'));
+    const strokes = lines.flatMap((node) => [...node.querySelectorAll('.stroke')]);
+    const colours = [...new Set(strokes.map((one) => one.getAttribute('stroke')))].sort();
+    return { missed, faint, found, lonely: lines.some((node) => node.matches('.lonely')), colours };
+}"""
+THUMB_MARKS = """(button) => {
+    const has = (name) => button.querySelector(`.thumb ${name}`) !== null;
+    const strokes = [...button.querySelectorAll('.thumb :is(.near, .far)')];
+    const colours = [...new Set(strokes.map((one) => one.getAttribute('stroke')))].sort();
+    const [missed, faint, found, lonely] = ['.missed', '.faintly', '.found:not(.faintly)', '.false'].map(has);
+    return { missed, faint, found, lonely, colours };
+}"""
+WIDTHS_OF_SCALES = "all => all.map((one) => one.getBoundingClientRect().width)"
+
+
+def test_a_thumbnail_has_the_marks_of_the_drawing(show: Show, tmp_path: Path) -> None:
+    write_report(mg.evaluate(*demo_world(20, predictions=15, quality="poor")), tmp_path / "page.html")
+    page = show(tmp_path / "page.html")
     page.wait_for_selector("#examples .thumb path")
-    assert page.locator("#examples .thumb .found").count() > 0
-    assert page.locator("#examples .thumb .missed").count() > 0
-    assert page.locator("#examples .thumb .near").count() > 0
+    page.locator("#least").fill("0.3")
+    page.wait_for_function("document.querySelector('#least-value').textContent.startsWith('0.30')")
+    page.wait_for_selector("#examples .thumb .faintly")
+    marks = []
+    for k in range(page.locator("#examples .thumb-button").count()):
+        button = page.locator("#examples .thumb-button").nth(k)
+        button.click()
+        marks.append(button.evaluate(THUMB_MARKS))
+        assert marks[-1] == page.evaluate(DRAWN_MARKS)
+    assert any(mark["missed"] for mark in marks)
+    assert any(mark["faint"] for mark in marks)
+    assert any(mark["lonely"] for mark in marks)
+    assert all(len(mark["colours"]) > 3 for mark in marks)  # of classes, and of pieces that are far
+
+
+def test_methods_that_are_the_same_have_no_examples_and_the_page_says_so(
+    show: Show, methods: list[mg.Results], tmp_path: Path
+) -> None:
+    write_report([methods[0], methods[0]], tmp_path / "page.html", names=["A", "B"], frames=4)
+    page = show(tmp_path / "page.html")
+    expect(page.locator("#examples .body")).to_have_text("A and B have the same values in all frames of the list.")
+
+
+def test_few_scenes_decide_nothing_and_no_tie_is_marked(show: Show, tmp_path: Path) -> None:
+    methods = [mg.evaluate(*demo_world(10, predictions=count)) for count in (75, 40, 20)]
+    write_report(methods, tmp_path / "page.html", names=["A", "B", "C"], frames=4)
+    page = show(tmp_path / "page.html", "#method=1-0")
+    said = page.locator("#what td.plot .unseen").all_inner_texts()
+    assert said
+    assert all("undecided" in text for text in said)
+    bold = page.locator("#what table.facts tbody tr").evaluate_all(
+        "all => all.map((row) => row.querySelectorAll('strong').length)"
+    )
+    assert sum(bold) == 3  # the best of each metric
+
+
+def test_all_that_tie_with_the_best_are_marked_in_the_overview_too(show: Show, five: Path) -> None:
+    page = show(five)
+    marked = (
+        page.locator("#overview table")
+        .first.locator("tbody tr")
+        .evaluate_all("all => all.map((row) => row.querySelectorAll('.best').length)")
+    )
+    assert marked == [3, 0, 3, 0, 3]
+
+
+def test_a_difference_of_any_two_methods_is_drawn_beside_its_map(show: Show, five: Path) -> None:
+    page = show(five, "#method=3-2")
+    assert page.locator("#error-choice option:checked").inner_text() == "D \u2212 C"
+    names = page.locator(".panel:visible figcaption strong").all_inner_texts()
+    assert names == ["C", "D"]
+    wide = page.locator(".panel:visible .scale").evaluate_all(
+        "all => all.map((one) => one.getBoundingClientRect().width)"
+    )
+    page.select_option("#method", "4-1")
+    later = page.locator(".panel:visible .scale").evaluate_all(
+        "all => all.map((one) => one.getBoundingClientRect().width)"
+    )
+    assert later == pytest.approx(wide, rel=0.01)
+    assert page.locator("#least-value").inner_text().count(" and ") <= 1, "what is hidden in the two that are drawn"
 
 
 def test_the_scenes_are_rows_of_cells_worst_first(show: Show, one: Path, methods: list[mg.Results]) -> None:
@@ -155,7 +247,9 @@ def test_a_scene_is_played_from_a_cell(show: Show, one: Path) -> None:
 def test_the_grid_has_the_frames_of_the_list(show: Show, two: Path) -> None:
     page = show(two)
     expected = listed(page)[:5]
+    expect(page.locator("#grid-frames")).not_to_be_in_viewport()
     page.keyboard.press("2")
+    expect(page.locator("#grid-frames")).to_be_in_viewport()
     page.wait_for_selector("#grid-frames .thumb path")
     titles = page.locator("#grid-frames .thumb-button").evaluate_all("all => all.map((b) => b.title)")
     assert titles[:5] == expected
@@ -169,6 +263,9 @@ def test_the_grid_has_the_frames_of_the_list(show: Show, two: Path) -> None:
 @pytest.mark.needs_feature("error_map")
 def test_a_piece_of_the_road_is_a_filter_with_a_chip(show: Show, two: Path) -> None:
     page = show(two)
+    assert page.locator("#error-places li").first.inner_text() == "Worst:"
+    page.locator("#error-bar input").fill("4")
+    assert page.locator("#error-places li").first.inner_text() == "Worst (confidence \u2265 0):"
     page.locator("#error-places button").first.click()
     assert page.locator("#chips button").count() == 1
     assert page.locator("#chips button").inner_text().startswith("saw ")
@@ -188,6 +285,14 @@ def test_ranges_say_why_they_are_no_filters(show: Show, tmp_path: Path) -> None:
     where = page.locator("#where-slot")
     assert where.locator("tbody tr").count() == 2
     assert "A range does not filter the list" in where.inner_text()
+
+
+def test_without_predictions_ranges_have_their_values(show: Show, tmp_path: Path) -> None:
+    results = mg.evaluate(*demo_world(10), ranges=(0, 10, 20), metrics=["pld"])
+    write_report(results.without_data(), tmp_path / "page.html")
+    page = show(tmp_path / "page.html")
+    said = page.locator("#where-slot tbody .hbar-row span").all_inner_texts()
+    assert said == [f"{results.mean[f'pld:{ring}']:.3f}" for ring in ("0-10m", "10-20m")]
 
 
 def test_key_3_shows_the_panel_where_large(show: Show, two: Path) -> None:
@@ -221,6 +326,8 @@ def test_a_box_in_the_scatter_keeps_frames(show: Show, two: Path) -> None:
     page.mouse.up()
     kept = number_of_frames(page)
     assert 0 < kept < 30
+    drawn = points.evaluate_all("all => all.map((p) => p.getAttribute('d').split('h0').length - 1)")
+    assert sum(drawn) == 30, "points outside of the box stay, so that the box can be seen among them"
     page.wait_for_url(re.compile("box="))
     again = show(two, page.evaluate("location.hash"))
     assert number_of_frames(again) == kept
@@ -350,7 +457,7 @@ def test_thumbnails_have_forward_up_in_a_region_that_is_wider_than_long(show: Sh
         page = show(tmp_path / f"{lies}.html")
         page.wait_for_selector("#examples .thumb path")
         box = page.locator("#examples .thumb .ego").first.evaluate(
-            "node => (({ width, height }) => ({ width, height }))(node.getBBox())"
+            "node => (({ width, height }) => ({ width, height }))(node.getBoundingClientRect())"
         )
         assert (box["width"] > box["height"]) == lies
 

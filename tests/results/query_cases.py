@@ -68,7 +68,7 @@ ERRORS = [
     ("pld < none", 4, "none takes =, != and in, got <"),
     ("pld in 3", 7, "expected ( and values, got '3'"),
     ("pld in (3 4)", 10, "expected , or ), got '4'"),
-    ("pld > 3x", 6, "unexpected '3'"),
+    ("pld > 3x", 6, "3x is not a number. Put text in quotes: '3x'"),
     ('"pld > 1', 0, "this quote is not closed"),
     ("xyz > 1", 0, "no column 'xyz'; there are pld, missed, truth, city, night, time of day"),
     ("Pld > 1", 0, "no column 'Pld'; did you mean pld?"),
@@ -85,7 +85,8 @@ ERRORS = [
     ("pld > " + "9" * 9000 + "x", 6, "unexpected '9'"),
     ("pld > 1." + "9" * 9000 + "e", 6, "unexpected '1'"),
     ("pld > 1e" + "9" * 9000 + ".", 6, "unexpected '1'"),
-    ("pld > 1.2.3", 6, "unexpected '1'"),
+    ("pld > 1.2.3", 6, "1.2.3 is not a number. Put text in quotes: '1.2.3'"),
+    ("city = 7fab", 7, "7fab is not a number. Put text in quotes: '7fab'"),
     ("(" * 60 + "pld > 1" + ")" * 60, 51, "too many parentheses"),
 ]
 

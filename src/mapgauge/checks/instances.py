@@ -39,6 +39,10 @@ def on_the_right_side(context: Context) -> Iterator[Finding]:
             "Give the file as FILE,certain for the confidence 1 of all predictions",
         )
         yield Finding("error", "confidence-missing", text, count=len(context.predictions.polylines), remedy=remedy)
+    elif varies and _are_identical(context.predictions, context.truth):
+        text = "predictions and truth are identical, also in their confidences: the same file was probably given twice"
+        remedy = Remedy.of("Give the file of predictions first and the file of the truth second")
+        yield Finding("warning", "sides-identical", text, count=len(given), remedy=remedy)
     elif varies:
         text = "the truth has different confidences. This may be a file of predictions"
         remedy = Remedy(
@@ -53,6 +57,19 @@ def on_the_right_side(context: Context) -> Iterator[Finding]:
             "Write the truth without confidences if they have no meaning",
         )
         yield Finding("note", "truth-confidence", text, count=len(given), remedy=remedy)
+
+
+def _are_identical(first: MapFrames, second: MapFrames) -> bool:
+    """Whether two sides have the same classes, points and confidences in each frame, in the same order."""
+    if first.confidence is None or second.confidence is None or first.classes != second.classes:
+        return False
+    return (
+        np.array_equal(first.offsets, second.offsets)
+        and np.array_equal(first.label, second.label)
+        and np.array_equal(first.polylines.offsets, second.polylines.offsets)
+        and np.array_equal(first.polylines.coords, second.polylines.coords)
+        and np.array_equal(first.confidence, second.confidence)
+    )
 
 
 def in_range(context: Context) -> Iterator[Finding]:

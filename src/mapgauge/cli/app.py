@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from mapgauge.cli.helps import HELP, HELP_ALL, CommandGroup, painted_help
 from mapgauge.cli.inputs import FILE_KEYS, RESULTS_KEYS
 from mapgauge.cli.options import METHODS, RARE, RESULTS, WORK
 from mapgauge.cli.output import set_quiet
+from mapgauge.cli.parsing import as_given
 from mapgauge.manifest import GROUPS, Command, Manifest, load_if_possible, mapping, own
 from mapgauge.version import __version__
 
@@ -197,6 +199,7 @@ _MORE = {  # about options of a file
     "project": ", such as PREDICTIONS,project=auto TRUTH,project=auto",
     "tags": ", for the truth or the first results",
 }
+_NEAR = 0.8  # the least similarity of an option of the same command, which is advised before those of others
 _OWNERS = 3  # an option of more commands is not explained by their names
 
 
@@ -204,7 +207,7 @@ def evaluate_first(command: str, files: Sequence[Path | str], *options: str) -> 
     """Return two lines for the shell: one that evaluates files with some options, and one that looks at the results."""
     # A single file is a file of results, whose predictions and truth are to be named.
     if len(files) > 1:
-        given = [getattr(file, "given", str(file)) for file in files]
+        given = [as_given(file) for file in files]
     else:
         given = ["PREDICTIONS", "TRUTH"]
     if len(given) <= 2:
@@ -239,6 +242,9 @@ def advice(command: str | None, option: str) -> str:
             return f"It is a setting. Evaluate first: {evaluate_first(command, [], '--set', f'{key}=VALUE')}"
     if command in ("evaluate", "sweep") and key in Protocol.__dataclass_fields__:
         return f"Write --set {key}=VALUE"
+    own = [name.lstrip("-") for name in parameters if name.startswith("--")]
+    if get_close_matches(option.lstrip("-"), own, 1, _NEAR):
+        return ""  # the parser names it
     owners = [name for name, options in known.items() if option in options]
     if 0 < len(owners) <= _OWNERS:
         return f"It is an option of {' and '.join(owners)}"

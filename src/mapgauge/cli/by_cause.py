@@ -41,8 +41,12 @@ class ByCause:
             "All parts of PLD are divided by the same number, which grows with every cost. So a part can fall although "
             "its cost is the same. Costs per km of truth do not have this effect (a missed line = 0.5)"
         )
+        if class_name == "mean":  # the answer of ``evaluate`` has the same values over all classes together
+            means = " (means over classes)"
+        else:
+            means = ""
         for name, lengths in zip(names, both, strict=True):
-            yield Line(f"{name}: {_in_words(lengths)}")
+            yield Line(f"{name}: {_in_words(lengths)}{means}")
 
     def _table(self, first: str, second: str, class_name: str) -> Table:
         from mapgauge.metrics.causes import label_of

@@ -197,8 +197,10 @@ def latex_of(comparison: "Comparison", classes: Sequence[str], captions: Sequenc
     values = by_class(lambda value: finite(value.value))
     bounds = by_class(lambda value: (value.low, value.high) if math.isfinite(value.low + value.high) else None)
     columns = [LatexColumn(key, name) for key in keys for name in classes]
-    title = _title(comparison, classes)
-    return methods_table(comparison.names, values, columns, [title, *captions], bounds, protocol=comparison.protocol)
+    comments = [_title(comparison, classes), *captions]
+    # Whoever sees only the table must know that there are too few scenes. A caption may have the errors already.
+    comments += [note for note in comparison.notes if not any(note in caption for caption in captions)]
+    return methods_table(comparison.names, values, columns, comments, bounds, protocol=comparison.protocol)
 
 
 def document_of(comparison: "Comparison") -> dict[str, Any]:

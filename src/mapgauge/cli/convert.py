@@ -18,6 +18,7 @@ from mapgauge.frames.findings import Finding
 
 if TYPE_CHECKING:
     from mapgauge.frames.map_frames import MapFrames
+    from mapgauge.io._format import Format
     from mapgauge.io.dataset import DatasetWriter
 
 
@@ -51,7 +52,7 @@ def convert(options: ConvertOptions) -> None:
     If OUT is a folder, one or more files become a Parquet data set, which `evaluate` reads in chunks. The data set is
     sorted, so that a chunk of predictions and its truth are found together. Several files are converted in parallel.
     """
-    from mapgauge.io import write
+    from mapgauge.io import format_to_write, write
     from mapgauge.io.files.places import is_folder_target
 
     sources = options.sources
@@ -69,6 +70,7 @@ def convert(options: ConvertOptions) -> None:
         done = [_written(frames)]
         _tell(options, done)
         write(frames, target, options.to, **settings)
+        _tell_axes(frames, format_to_write(Path(target), options.to))
     inform(f"written to {target}")
     exit_on(options.fail_on, [finding for written in done for finding in written.findings])
 
@@ -109,6 +111,23 @@ def _tell(options: ConvertOptions, done: "Sequence[_Written]") -> None:
         warn(
             "this data set has no scenes, so its files overlap and must be read at the same time. "
             "Give the scenes of each file to sort it by scene, which needs less reading: IN,scenes=FILE"
+        )
+
+
+def _tell_axes(frames: "MapFrames", row: "Format") -> None:
+    """Say if another axis points forward than the programs that read this format expect. Nothing is turned unasked."""
+    if row.forward is None or frames.forward in (None, row.forward):
+        return
+    if row.forward != "longer":
+        angle = {"x": -90, "y": 90}[row.forward]
+        warn(
+            f"warning: {frames.forward} points forward in these frames, and {row.forward} in files of {row.name}: "
+            f"programs that read them would see everything turned. Write IN,rotate={angle}"
+        )
+    elif frames.forward == "x":
+        inform(
+            f"note: x points forward, as in files of {row.name} on Argoverse 2. On nuScenes, y points forward in them: "
+            "IN,rotate=90"
         )
 
 

@@ -12,7 +12,7 @@ from mapgauge.cli import parsing
 from mapgauge.cli.command import command, without_effect
 from mapgauge.cli.compile import compile_for
 from mapgauge.cli.emit import Printing, emit
-from mapgauge.cli.inputs import InputReader, check_classes, check_files, options_of, turned
+from mapgauge.cli.inputs import InputReader, check_classes, check_files, check_not_poses, options_of, turned
 from mapgauge.cli.methods import keep_order
 from mapgauge.cli.output import announce, exit_on, exit_without_truth
 from mapgauge.cli.slices import are_slices, slice_pieces, slices_of, tags_of
@@ -298,7 +298,7 @@ def _in_memory(options: EvaluateOptions, prepare: "Callable[[], None]") -> "InMe
         partial(_checked, path, load, options.classes, bool(options.lists))
         for path, load in zip(options.predictions, read, strict=True)
     ]
-    return InMemory(partial(_chosen_truth, reading, options.truth, options.lists), readers)
+    return InMemory(partial(_chosen_truth, reading, options), readers)
 
 
 def _streamed(options: EvaluateOptions, prepare: "Callable[[], None]") -> "Streamed":
@@ -322,14 +322,15 @@ def _streamed(options: EvaluateOptions, prepare: "Callable[[], None]") -> "Strea
     )
 
 
-def _chosen_truth(reading: InputReader, path: Path, lists: Sequence[Path]) -> "MapFrames":
+def _chosen_truth(reading: InputReader, options: EvaluateOptions) -> "MapFrames":
     """Read the truth, or the frames of it that lists of tokens name."""
     from mapgauge.io.files.source import read_tokens
 
-    truth = reading.truth(path)
-    if not lists:
+    truth = reading.truth(options.truth)
+    check_not_poses(options.predictions, options.truth, truth)
+    if not options.lists:
         return truth
-    return truth.of_tokens([token for file in lists for token in read_tokens(file)])
+    return truth.of_tokens([token for file in options.lists for token in read_tokens(file)])
 
 
 def _checked(

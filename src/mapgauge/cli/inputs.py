@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from mapgauge.io.files.source import Content
 
 _exists = os.path.exists  # unlike ``Path.exists``, it accepts every name
-_HEADER = b"header.npy"  # the name of the first file in a ZIP with results
-_HEADER_AT = 30  # bytes of a ZIP before that name
+_FIRST = (b"summary.npy", b"header.npy")  # the first file in a ZIP with results; of older results, the second
+_FIRST_AT = 30  # bytes of a ZIP before that name
 AUTO = "auto"  # the angle that turns predictions to the axes of the truth, or the projection of the truth
 STDIN = ("-", "/dev/stdin")  # names of the standard input
 _PATHS = ("tracks", "scenes", "tags", "poses", "predictions", "truth")  # options that name another file
@@ -126,8 +126,8 @@ def is_results(file: Path) -> bool:
         if not is_plain_file(file):  # opening a pipe would wait for its writer
             return False
         with file.open("rb") as stream:
-            stream.seek(_HEADER_AT)
-            begins_so = stream.read(len(_HEADER)) == _HEADER
+            stream.seek(_FIRST_AT)
+            begins_so = stream.read(len(_FIRST[0])).startswith(_FIRST)
         # Damaged results are results too: reading them says what is wrong.
         return begins_so or file.suffix == ".mg"
     except OSError:
@@ -312,6 +312,7 @@ class InputReader:
         """Yield the name, the predictions and the truth of each method. The truth is read once."""
         check_files(*predictions, truth)
         y = self.truth(truth)
+        check_not_poses(predictions, truth, y)
         for name, path in zip(names, predictions, strict=True):
             x = turned(path, self.predictions(path), y)
             for finding in x.findings:
@@ -431,6 +432,20 @@ def check_files(*paths: Path) -> None:
             )
         if not is_dataset(place(path)):
             Content(path)
+
+
+def check_not_poses(predictions: Sequence[Path], path: Path, truth: "MapFrames") -> None:
+    """Refuse poses in the place of the truth. With several files before them, the last of these is the truth."""
+    if truth.format != "poses":
+        return
+    if len(predictions) > 1:
+        meant = getattr(predictions[-1], "given", str(predictions[-1]))
+    else:
+        meant = "TRUTH"
+    raise InvalidInput(
+        f"{path}: this is a file of poses, expected the truth, which is the last file",
+        remedy=f"Poses are an option of the truth: {meant},poses={path}",
+    )
 
 
 def read_scenes(path: Path) -> dict[str, str]:

@@ -51,6 +51,12 @@ def choice(name: str, panel: str, text: str, *choices: str) -> Any:
     return option(f"{name} {'|'.join(choices)}", panel, text, callback=check, autocompletion=lambda: list(choices))
 
 
+def share_option(name: str, panel: str, text: str) -> Any:
+    """Return an option for a number from 0 to 1."""
+    within = bounded(name, "from 0 to 1", lambda value: 0 <= value <= 1)
+    return option(f"{name} SHARE", panel, text, callback=within)
+
+
 def output_option(metavar: str, what: str) -> Any:
     """Return the option that says where a command writes."""
     return option(f"--output -o {metavar}", WRITTEN, f"Where to write: {what[0].lower()}{what[1:]}")

@@ -7,15 +7,15 @@ import re
 import shlex
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mapgauge.answers.facts import largest, rings_in_words
 from mapgauge.cli.emit import Line, Piece
 from mapgauge.cli.output import Table, printable, width_of
-from mapgauge.cli.parsing import PROTOCOL
+from mapgauge.cli.parsing import PROTOCOL, as_given
 from mapgauge.markup import columns_of, number
 from mapgauge.metrics.causes import label_of
 from mapgauge.metrics.table import METRICS, title_of, value_named
@@ -88,6 +88,27 @@ def shortened(text: str, width: int = _LONGEST) -> str:
     head = _first_columns(text, width // 2)
     tail = _first_columns(text[::-1], width - columns_of(head) - 1)[::-1]
     return f"{head}…{tail}"
+
+
+def short_names(names: Sequence[str], width: int = _LONGEST) -> list[str]:
+    """Return names of at most some columns of a terminal. Names that differ stay different.
+
+    >>> short_names(["lane_line_white_solid", "lane_line_white_dashed"], 12)
+    ['lane_l…solid', 'lane_l…ashed']
+    >>> short_names(["line_no_1_of_the_road", "line_no_2_of_the_road"], 12)
+    ['line_no_1_o…', 'line_no_2_o…']
+    """
+    whole = [printable(name) for name in names]
+    ways: list[Callable[[str], str]] = [
+        lambda name: shortened(name, width),
+        lambda name: f"{_first_columns(name, width - 1)}…" if columns_of(name) > width else name,
+    ]
+    for way in ways:
+        short = [way(name) for name in whole]
+        if len(set(short)) == len(set(whole)):
+            return short
+    digits = len(str(len(whole)))
+    return [f"{k:>{digits}} {shortened(name, width - digits - 1)}" for k, name in enumerate(whole, 1)]
 
 
 def _first_columns(text: str, width: int) -> str:
@@ -266,11 +287,11 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
         kept = _SHORTEST_BAR + _GAP
     else:
         kept = 0
-    short = _TableColumn(title, [shortened(row.name, _LONGEST_BESIDE) for row in rows])
+    short = _TableColumn(title, short_names([row.name for row in rows], _LONGEST_BESIDE))
     least = short.width + kept + sum(column.width for column in [*values[:1], causes]) - _GAP
     has_causes = any(causes.cells) and least <= room()  # the first value comes before the cause
     for longest in (_LONGEST, _LONGEST_BESIDE):
-        names = _TableColumn(title, [shortened(row.name, longest) for row in rows])
+        names = _TableColumn(title, short_names([row.name for row in rows], longest))
         left = room() - names.width + _GAP
         if has_causes:
             left -= causes.width
@@ -392,13 +413,13 @@ def _can_be_repeated(overview: Overview, number: int) -> bool:
     from mapgauge.cli.inputs import STDIN
     from mapgauge.protocols import changes
 
-    files = [_given(overview.files[number]), _given(overview.files[-1])]
+    files = [as_given(overview.files[number]), as_given(overview.files[-1])]
     return not changes(overview.results[number].protocol) and not set(files) & set(STDIN)
 
 
 def _evaluated_files(overview: Overview, number: int) -> list[str]:
     """Return the files of a method and the protocol, as a command names them."""
-    files = [_given(overview.files[number]), _given(overview.files[-1])]
+    files = [as_given(overview.files[number]), as_given(overview.files[-1])]
     protocol = overview.results[number].protocol.name
     if protocol != PROTOCOL:
         files += ["-p", protocol]
@@ -443,8 +464,3 @@ def command_lines(words: Sequence[str]) -> str:
         else:
             lines[-1] += f" {part}"
     return " \\\n".join(lines)
-
-
-def _given(path: Any) -> str:
-    """Return a file as it was given, with its options."""
-    return str(getattr(path, "given", path))

@@ -47,6 +47,11 @@ def place(path: Path) -> str | Path:
     return getattr(path, "url", None) or path
 
 
+def as_given(path: Path | str) -> str:
+    """Return a path as it was written on the command line, with its options."""
+    return getattr(path, "given", "") or str(path)
+
+
 def refuse(option: str, message: str) -> NoReturn:
     """Raise a usage error for an option."""
     raise typer.BadParameter(message, param_hint=option)

@@ -11,7 +11,7 @@ from mapgauge.cli.command import command, without_effect
 from mapgauge.cli.frames import pointing
 from mapgauge.cli.methods import Choose, Methods
 from mapgauge.cli.output import printable, save_figure, say
-from mapgauge.cli.parsing import bounded, refuse
+from mapgauge.cli.parsing import refuse
 from mapgauge.cli.slices import tags_of
 from mapgauge.cli.targets import check_figure, check_targets
 from mapgauge.errors import InvalidInput
@@ -51,15 +51,7 @@ class ShowOptions:
     scene: Annotated[str | None, o.scene_option("one frame is drawn")] = None
     panels: Annotated[int | None, o.option("--panels N", o.DRAWN, _PANELS_HELP, least=1)] = None
     side_by_side: Annotated[bool, o.option("--side-by-side", o.DRAWN, "Draw the truth in a panel of its own.")] = False
-    confidence: Annotated[
-        float,
-        o.option(
-            "--confidence SHARE",
-            o.DRAWN,
-            _CONFIDENCE_HELP,
-            callback=bounded("--confidence", "from 0 to 1", lambda share: 0 <= share <= 1),
-        ),
-    ] = 0.0
+    confidence: Annotated[float, o.share_option("--confidence", o.DRAWN, _CONFIDENCE_HELP)] = 0.0
     title: o.TitleOption = None
     style: o.StyleOption = "paper"
     protocol: o.ProtocolOption = None

@@ -64,7 +64,18 @@ def latex_of(results: Sequence["Results"], names: Sequence[str], *, by_class: bo
     values = [dict(rows_of(method)) for method in results]
     settings = [_title(METRICS[metric], protocol) for metric in results[0].metrics]
     columns = latex_columns(results[0], by_class)
-    return latex.methods_table(names, values, columns, settings, protocol=protocol)
+    return latex.methods_table(names, values, columns, [*settings, _evaluated(results)], protocol=protocol)
+
+
+def _evaluated(results: Sequence["Results"]) -> str:
+    """Return how many frames and scenes were evaluated, for the captions of a table."""
+    counts: dict[str, None] = {}  # each once: usually all methods have the same frames
+    for method in results:
+        text = counted(method.totals.frames, "frame")
+        if method.scenes is not None:
+            text += f", {counted(len(set(method.scenes)), 'scene')}"
+        counts[text] = None
+    return f"Evaluated: {' or '.join(counts)}"
 
 
 def tables_of(results: Sequence["Results"], names: Sequence[str]) -> list[Table]:
@@ -190,7 +201,7 @@ def latex_of_protocols(results: Sequence["Results"], names: Sequence[str]) -> st
             for k, cell in zip(same, latex.cells(key, [pairs[k][1].mean.get(key) for k in same]), strict=True):
                 rows[k].append(cell)
     titles = [*columns, *(latex.escaped(latex.titled(key, _named(key, results))) for key in keys)]
-    return latex.tabular([titles], rows, [_TITLE])
+    return latex.tabular([titles], rows, [_TITLE, _evaluated(results)])
 
 
 def _named(key: str, results: Sequence["Results"]) -> "Protocol | None":

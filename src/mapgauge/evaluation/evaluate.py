@@ -102,7 +102,8 @@ def evaluate(
 
     Returns:
         The scores of every frame and class, and the summary. Frames that the predictions lack count as frames without
-        predictions. Frames without truth count as well.
+        predictions. Frames without truth count as well. ``Results.save`` writes a file (.mg), as ``evaluate -o``
+        does in the shell, and ``load_results`` reads it.
 
     >>> import mapgauge as mg
     >>> truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {"divider": [[[0, 0], [0, 9]]]}})

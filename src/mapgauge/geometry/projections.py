@@ -22,8 +22,10 @@ _WIDEST = 2.0  # degrees; a map that is wider has other coordinates
 _ARCTIC = 75.0  # degrees of latitude; few roads are beyond
 _LOCAL = ("utm", "local", "tmerc")  # projections that differ by little near their origin
 PROJECT = Remedy(
-    'Pass project="auto" for the truth, and project=truth.crs for the predictions',
-    "Write PREDICTIONS,project=auto TRUTH,project=auto, which projects both the same way",
+    'Pass project="auto" for the truth, and project=truth.crs for the predictions. With a known origin, such as that '
+    'of poses, pass project="utm:LAT:LON", also to truth.own_map',
+    "Write PREDICTIONS,project=auto TRUTH,project=auto, which projects both the same way. With a known origin, such as "
+    "that of poses, write FILE,project=utm:LAT:LON, also in `mapgauge truth map`",
 )
 EXCHANGED = Remedy.of("A file has longitude first, and project=KIND:LAT:LON has latitude first")
 _FORMS = (

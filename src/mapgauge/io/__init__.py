@@ -9,7 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from mapgauge.arguments import check_workers
+from mapgauge.decoding import decode_json
 from mapgauge.errors import InvalidInput, Remedy, UnreadableFile
 from mapgauge.frames.findings import shortened
 from mapgauge.frames.history import read_history
@@ -31,8 +34,12 @@ from mapgauge.io.files.writing import save
 from mapgauge.manifest import RowTable
 from mapgauge.metrics.settings import no_such
 from mapgauge.typing import Degenerate
+from mapgauge.words import did_you_mean
 
 DECLARED = "declared"  # the coordinates stay in the reference system that a file declares
+_TOP_KEYS = ("results", "map_results", "GTs", "features", "map_elements", "poses")  # by which JSON is recognised
+_SHOWN = 8  # keys of a JSON file that an error names
+_SHOWN_OF_PICKLE = 3
 
 # The order matters only for a file that two formats recognise: the first one reads it. Those of plug-ins come last.
 FORMATS: RowTable[Format] = RowTable("formats", "mapgauge.io._format:Format", order=lambda row: row.order)
@@ -132,8 +139,9 @@ def recognise(content: Content) -> Format:
             if row.recognise(content):
                 return row
         content.look_further()
+    found, hint = _looks_like(content)
     raise content.error(
-        f"unknown format: {_looks_like(content)}. Known: {', '.join(FORMATS)}",
+        f"unknown format: {found}{hint or '.'} Known: {', '.join(FORMATS)}",
         remedy=Remedy("Pass format= to see what is missing", "Write FILE,format=NAME to see what is missing"),
     )
 
@@ -210,20 +218,36 @@ def format_to_write(path: Path, format: str | None) -> Format:
     return meant[0]
 
 
-def _looks_like(content: Content) -> str:
+def _looks_like(content: Content) -> tuple[str, str]:
+    """Return what a file of an unknown format is, and the name that was probably meant, or ""."""
     if content.kind == "json":
-        keys = ", ".join(map(shortened, sorted(content.keys)[:8]))
-        if not keys:
-            return "JSON without keys"
-        return f"JSON with the keys {keys}"
+        return _json_in_words(content)
     if content.kind == "pickle":
         document = content.document
         if isinstance(document, dict) and document:
-            inside = f" with {', '.join(map(repr, list(document)[:3]))}"
+            inside = f" with {', '.join(map(repr, list(document)[:_SHOWN_OF_PICKLE]))}"
         else:
             inside = ""
-        return f"a pickle of a {type(document).__name__}{inside}"
-    return f"neither JSON, pickle nor Parquet (it begins with {content.data[:8]!r})"
+        return f"a pickle of a {type(document).__name__}{inside}", ""
+    return f"neither JSON, pickle nor Parquet (it begins with {content.data[:8]!r})", ""
+
+
+def _json_in_words(content: Content) -> tuple[str, str]:
+    """Return what keys a JSON file has at its top, and the known key that one of them is near to, or ""."""
+    try:
+        keys = list(decode_json(content.text, dict[str, msgspec.Raw]))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # a list, or damaged: then keys of any depth
+        anywhere = sorted(content.keys)[:_SHOWN]
+        if not anywhere:
+            return "JSON without keys", ""
+        return f"JSON with the keys {', '.join(map(shortened, anywhere))}", ""
+    if not keys:
+        return "JSON without keys", ""
+    shown = list(map(shortened, keys[:_SHOWN]))
+    if len(keys) > _SHOWN:
+        shown.append("...")
+    hints = [did_you_mean(key, _TOP_KEYS) for key in keys[:_SHOWN] if key not in _TOP_KEYS]
+    return f"JSON with the keys {', '.join(shown)} at its top", next(filter(None, hints), "")
 
 
 __all__ = [

@@ -321,7 +321,7 @@ def as_numpy(values: Any) -> NDArray[Any]:
         return _block(values)
     blocks = [_block(chunk) for chunk in values.chunks]
     if not blocks:
-        return np.empty(0, values.type.to_pandas_dtype())
+        return _block(pa.array([], values.type))
     return np.concatenate(blocks)
 
 

@@ -233,7 +233,8 @@ def type_in_words(hint: Any) -> str:
 def no_such(kind: str, name: str, known: Sequence[str], remedy: Remedy | None = None) -> InvalidInput:
     """Return the error for an unknown name, with the nearest known one, and with plug-ins that could not be used."""
     hint = did_you_mean(name, known)
-    return InvalidInput(f"{kind} {name!r}. Known: {', '.join(known)}{left_out()}{hint}", remedy=remedy)
+    # The nearest name comes first: the list can be long.
+    return InvalidInput(f"{kind} {name!r}{hint or '.'} Known: {', '.join(known)}{left_out()}", remedy=remedy)
 
 
 def _options(hint: Any) -> list[Any]:

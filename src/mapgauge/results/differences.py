@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from mapgauge.frames.findings import shortened
+from mapgauge.frames.tokens import short_tokens
 from mapgauge.protocols.protocol import flat_settings
 
 if TYPE_CHECKING:
@@ -141,17 +143,24 @@ def _reading(history: "History") -> str:
 
 def _few_of(value: Any) -> str:
     """Return a value as text, and of a long list its length and the first items."""
-    if not isinstance(value, tuple | list) or len(value) <= 2 * _FEW:
+    if not isinstance(value, tuple | list):
         return text_of(value)
-    return f"{len(value)} ({', '.join(map(text_of, value[:_FEW]))}, ...)"
+    items = [shortened(item) if isinstance(item, str) else item for item in value]  # they may be tokens
+    if len(items) <= 2 * _FEW:
+        return text_of(items)
+    return f"{len(items)} ({', '.join(map(text_of, items[:_FEW]))}, ...)"
 
 
 def _only(tokens: Sequence[str], others: Sequence[str]) -> str:
-    """Return the number of tokens that are not among others, and the first of them."""
-    only = sorted(set(tokens).difference(others))
+    """Return the number of tokens that are not among others, and the first of them, shortened as in tables."""
+    only = set(tokens).difference(others)
     if not only:
         return "none"
-    return f"{len(only)} ({', '.join(only[:_FEW])}{', ...' if len(only) > _FEW else ''})"
+    short = dict(zip(tokens, short_tokens(tokens), strict=True))
+    shown = [short[token] for token in sorted(only)[:_FEW]]
+    if len(only) > _FEW:
+        shown.append("...")
+    return f"{len(only)} ({', '.join(shown)})"
 
 
 def _unequal(rows: Iterable[_Row]) -> list[Mismatch]:

@@ -35,6 +35,7 @@ _SCAN = re.compile(
     |(?P<sign><=|>=|!=|==|=|<|>|\(|\)|,)""",
     re.VERBOSE,
 )
+_BEGINS_AS_NUMBER = re.compile(r"""[+-]?[0-9][^\s(),=<>!'"]{0,39}(?![^\s(),=<>!'"])""")  # as in query.js
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "!=": operator.ne,
@@ -149,8 +150,11 @@ class _Parser:
             match = _SCAN.match(self.text, place)
             if match is None:
                 letter = self.text[place]
+                digits = _BEGINS_AS_NUMBER.match(self.text, place)
                 if letter in "'\"":
                     what = "this quote is not closed"
+                elif digits:
+                    what = f"{digits[0]} is not a number. Put text in quotes: '{digits[0]}'"
                 else:
                     what = f"unexpected '{letter}'"
                 self.fail(what, Word("", letter, place))

@@ -1,6 +1,7 @@
 """``Results``: the summary of an evaluation, and the rows of every frame."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -42,7 +43,7 @@ from mapgauge.scoring.data import Data, Sides
 from mapgauge.scoring.prepare import Frames, prepare
 from mapgauge.scoring.scores import Scores, Totals
 from mapgauge.typing import Floats
-from mapgauge.words import did_you_mean
+from mapgauge.words import counted, did_you_mean
 
 MOST_FRAMES = 500  # that a notebook shows with the panels of the first screen; with more they take over a second
 
@@ -53,7 +54,8 @@ class Results(Summary):
 
     ``classes`` holds the values of each class by name, and ``mean`` holds the means over classes. Both have the same
     keys: ``pld``, ``localisation``, ``detection``, the five parts, ``ap_chamfer``, ``ap_chamfer@0.5`` and so on. The
-    values of a class with neither predictions nor truth are None, and the means leave it out.
+    values of a class with neither predictions nor truth are None, and the means leave it out. ``save`` writes a file
+    (.mg), and ``mapgauge.load_results`` reads it.
 
     Rows are in memory, or in the work folder of a streamed evaluation. With a folder, the summary needs little memory.
     ``frames``, ``by``, ``save`` and ``compare`` read all rows into memory, about a kilobyte per frame.
@@ -66,9 +68,14 @@ class Results(Summary):
     origin: Path | None = None  # the file that the results were loaded from
 
     def __repr__(self) -> str:
-        """Return the main values in one line."""
+        """Return the main values in one line, and how many errors and warnings there are among the findings."""
         shown = [f"{key} {self.mean[key]:.3f}" for key in self.metrics if self.mean.get(key) is not None] or ["nothing"]
-        return f"<Results {full_name(self.protocol)}: {self.totals.frames} frames, mean {', '.join(shown)}>"
+        text = f"{full_name(self.protocol)}: {counted(self.totals.frames, 'frame')}, mean {', '.join(shown)}"
+        levels = Counter(finding.level for finding in self.findings)
+        noticed = [counted(levels[level], level) for level in ("error", "warning") if levels[level]]
+        if noticed:
+            text += f"; findings: {', '.join(noticed)}"
+        return f"<Results {text}>"
 
     def _repr_html_(self) -> str:
         # Answers and pages are made of results, so their modules cannot be imported here.

@@ -23,15 +23,15 @@ def test_results_and_files_give_the_same_tables(call: Run, tmp_path: Path) -> No
     lines = done.stdout.splitlines()
     assert lines[0] == "Thresholds: PLD, cutoff 1.5 m, and calibration, lower is better"
     assert lines[1].endswith("ECE  ECE if calibrated")
-    assert "threshold of other scenes" in lines[1]
+    assert "PLD at threshold of other scenes" in lines[1]
     about, advice, apply, recalibrated = lines[5:9]
     assert about == (
-        "rounded: predictions below the threshold are dropped, the others count as certain. threshold of other scenes: "
-        "the same, but the scenes are split in two halves, and each half has the threshold that is best for the "
-        "other half"
+        "PLD at threshold: predictions below it are dropped, the others count as certain. PLD at threshold of other "
+        "scenes: the same, but the scenes are split in two halves, and each half has the threshold that is best for "
+        "the other half"
     )
     assert " if each half of the scenes has the thresholds of the other half)" in advice
-    assert "Over-confident on average: " in advice
+    assert "Over-confident on average (the mean confidence of all predictions is above the share of hits): " in advice
     assert "They can raise it" in recalibrated
     chosen = json.loads((tmp_path / "thresholds.json").read_text(encoding="utf-8"))["classes"]
     assert f"{chosen['divider']['best_pld']:.3f}" in advice
@@ -59,7 +59,8 @@ def test_the_advice_can_be_applied(call: Run, world: Path) -> None:
 def test_thresholds_that_gain_nothing_are_not_advised(call: Run, world: Path, tmp_path: Path) -> None:
     mg.write(mg.read(world / "truth.geojson").with_confidence(1), tmp_path / "perfect.parquet")
     text = call("confidence", tmp_path / "perfect.parquet", "truth.geojson").stdout
-    assert "No threshold lowers the mean PLD of 0.000. Over-confident on average: no class" in text
+    assert "No threshold lowers the mean PLD of 0.000. Over-confident on average (" in text
+    assert "share of hits): no class" in text
     assert "To apply it" not in text
     words = call("evaluate", tmp_path / "perfect.parquet", "truth.geojson", "--metrics", "pld").stdout
     assert "Finds 100 % of the map" in words

@@ -301,6 +301,7 @@ def test_odd_names_of_classes_are_parts_of_paths(tmp_path: Path) -> None:
     assert len(entities) == 2
 
 
+@pytest.mark.needs_feature("network")
 def test_a_map_begins_at_its_first_point(tmp_path: Path) -> None:
     corner = np.array([691_607.25, 5_334_760.5])
     truth = MapFrames.of({"map": {"divider": [corner + np.array([[0.0, 0.0], [9.0, 0.1]])]}})

@@ -37,12 +37,14 @@ def test_the_audit_finds_faults(show: Open, server: Server) -> None:
         document.body.insertAdjacentHTML("beforeend", '<button></button><img src="data:,">');
         document.body.insertAdjacentHTML("beforeend", '<p id="a">x</p><p id="a">x</p>');
         document.body.insertAdjacentHTML("beforeend", '<p class="pale">pale</p><input aria-describedby="nothing">');
+        document.body.insertAdjacentHTML("beforeend", '<nav aria-label="twin">x</nav><nav aria-label="twin">x</nav>');
         document.querySelector(".pale").style.color = "#ccc";
         document.body.insertAdjacentHTML("beforeend", '<pre style="width: 9px; overflow: auto">wide</pre>');
     }""")
     faults = " ".join(faults_of(page))
     for word in ("no name", "no alt", "id twice: a", "contrast 1.", "aria-describedby of nothing", "scrolls without"):
         assert word in faults
+    assert "landmark twice: nav twin" in faults
 
 
 def test_everything_is_reached_with_the_keyboard(show: Open, cameras: Server) -> None:

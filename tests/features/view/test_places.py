@@ -75,6 +75,7 @@ def test_the_map_says_so_without_poses(show: Open, tmp_path: Path) -> None:
         assert page.locator("#place-absent").is_visible()
 
 
+@pytest.mark.needs_feature("splits")
 def test_frames_that_are_alike_are_listed_the_nearest_first(show: Open, server: Server, files: Path) -> None:
     page = show(f"{server.address}#frame=scene-0001-4")
     page.click("#more-like")

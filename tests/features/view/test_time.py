@@ -133,8 +133,23 @@ def test_curves_show_the_values_of_all_methods(show: Open, server: Server, files
         next(row["pld"] for row in mg.load_results(files / f"{name}.mg").frames() if row["token"] == "scene-0001-4")
         for name in ("good", "poor")
     ]
+    of_scene = [
+        row["pld"]
+        for name in ("good", "poor")
+        for row in mg.load_results(files / f"{name}.mg").frames()
+        if row["scene"] == "scene-0001"
+    ]
+    ends = page.locator("#curves .axis").all_text_contents()[:2]
+    assert ends == [f"{max(of_scene):.3f}", f"{min(of_scene):.3f}"]
     assert page.locator("#curves .now").first.text_content() == " | ".join(f"{value:.3f}" for value in values)
-    assert page.locator("#curves .curve").count() == 6
+    strokes = page.locator("#curves .curve").evaluate_all("all => all.map((one) => one.getAttribute('stroke'))")
+    dots = (
+        page.locator("#who, #what").locator("thead .dot").evaluate_all("all => all.map((one) => one.style.background)")
+    )
+    assert len(strokes) == 6
+    assert len(set(strokes)) == len(set(dots)) == 2
+    as_rgb = [f"rgb({', '.join(str(int(stroke[k : k + 2], 16)) for k in (1, 3, 5))})" for stroke in strokes[:2]]
+    assert as_rgb == dots, "a method has one colour everywhere"
     page.click("#curve-choice summary")
     page.locator("#curve-boxes").get_by_label("truth", exact=True).check()
     page.locator("#curve-boxes").get_by_label("detection", exact=True).uncheck()

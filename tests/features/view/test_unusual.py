@@ -77,3 +77,26 @@ def test_the_values_of_five_methods_do_not_cover_the_curves(show: Open, tmp_path
             begin = page.locator("#curves .field").first.evaluate("node => node.getBBox().x")
             assert max(ends) <= begin
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_two_methods_that_are_drawn_of_five_are_saved_as_pictures(show: Open, tmp_path: Path) -> None:
+    predictions, truth = demo_world(10)
+    paths = [saved(tmp_path, f"m{k}", predictions.filter(0.1 * k), truth) for k in range(5)]
+    with serving(*paths) as server:
+        page = show(f"{server.address}#frame=scene-0000-4&shown=1+2")
+        drawn(page)
+        page.evaluate("() => delete window.showDirectoryPicker && delete Window.prototype.showDirectoryPicker")
+        with page.expect_download() as picture:
+            page.click("#save-scene")
+        picture.value.save_as(tmp_path / "first.png")
+        page.locator("#told", has_text="10 frames saved.").wait_for()
+    assert (tmp_path / "first.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_images_have_the_lines_of_a_method_that_is_drawn(show: Open, rig: Path, tmp_path: Path) -> None:
+    predictions, truth = demo_world(FRAMES)
+    paths = [saved(tmp_path, f"m{k}", predictions.filter(0.1 * k), truth) for k in range(5)]
+    with serving(*paths, images=rig / "images") as server:
+        page = show(f"{server.address}#frame=scene-0001-4&shown=1+2")
+        page.wait_for_selector(".camera .instance", state="attached")
+        assert page.locator("#cameras-note").inner_text().startswith("Lines of m1.")

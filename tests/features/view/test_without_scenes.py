@@ -43,6 +43,17 @@ def test_frames_are_drawn_and_played_in_the_scenes_of_the_poses(
         page.close()
 
 
+def test_the_first_screen_has_the_scenes_of_the_poses(show: Open, bare: Path, placing: dict[str, Any]) -> None:
+    with serving(bare / "good.mg", **placing) as server:
+        page = show(f"{server.address}#frame={TOKEN}")
+        drawn(page)
+        page.wait_for_selector("#scene-rows [data-scene^='scene-']")
+        names = page.locator("#scene-rows li").evaluate_all("all => all.map((row) => row.dataset.scene)")
+        assert sorted(names) == ["scene-0000", "scene-0001", "scene-0002"]
+        assert page.locator("#scene-rows [data-scene='scene-0001'] .moment").count() == 1
+        page.close()
+
+
 def test_the_world_the_trail_and_the_map_are_there(show: Open, bare: Path, placing: dict[str, Any]) -> None:
     with serving(bare / "good.mg", **placing) as server:
         page = show(f"{server.address}#frame={TOKEN}&space=world&trail=3&pane=place")

@@ -60,6 +60,9 @@ class CommonThreshold(NamedTuple):
         return f"{what} would give a mean PLD of {self.rounded:.3f} ({change:+.3f})."
 
 
+_ROUNDED = "PLD at threshold"  # the title of the column with confidences that are rounded at the threshold
+
+
 @dataclass(frozen=True, eq=False)
 class Confidence:
     """What confidences are worth, for each class.
@@ -131,7 +134,10 @@ class Confidence:
                 f"Keep {kept}, and treat these as certain: mean PLD {before:.3f} -> {after:.3f} ({after - before:+.3f}"
                 f"{judged})"
             )
-        lines = [f"{first}. Over-confident on average: {', '.join(over) or 'no class'}"]
+        lines = [
+            f"{first}. Over-confident on average (the mean confidence of all predictions is above the share of hits): "
+            f"{', '.join(over) or 'no class'}"
+        ]
         change = _mean_of([of_class.recalibrated and of_class.recalibrated.pld_change for of_class in chosen.values()])
         if not np.isnan(change):
             lines.append(
@@ -196,18 +202,18 @@ class Confidence:
     def about(self) -> str:
         """Return what the columns of the table are, in words."""
         return (
-            "rounded: predictions below the threshold are dropped, the others count as certain. "
+            f"{_ROUNDED}: predictions below it are dropped, the others count as certain. "
             f"{self._held_out}: the same, but the {self.unit}s are split in two halves, and each half has the "
             "threshold that is best for the other half"
         )
 
     @property
     def _held_out(self) -> str:
-        return f"threshold of other {self.unit}s"
+        return f"{_ROUNDED} of other {self.unit}s"
 
     def values(self) -> tuple[list[str], list[list[str]]]:
         """Return the header and the rows of the table of classes."""
-        header = ["class", "PLD", "threshold", "rounded", self._held_out, "recalibrated", "ECE"]
+        header = ["class", "PLD", "threshold", _ROUNDED, self._held_out, "PLD recalibrated", "ECE"]
         rows = []
         for name, of_class in self.classes.items():
             best = "-"

@@ -10,7 +10,7 @@ from mapgauge.cli import output as out
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
 from mapgauge.cli.methods import Methods
-from mapgauge.cli.parsing import bounded, valid
+from mapgauge.cli.parsing import valid
 from mapgauge.cli.targets import check_figure, check_targets
 
 if TYPE_CHECKING:
@@ -35,15 +35,7 @@ class ErrorsOptions(Printing):
     output: Annotated[
         Path | None, o.output_option("FILE", "The pieces as lines, for QGIS and others (.geojson or .parquet).")
     ] = None
-    confidence: Annotated[
-        float,
-        o.option(
-            "--confidence SHARE",
-            o.COMPUTED,
-            _CONFIDENCE,
-            callback=bounded("--confidence", "from 0 to 1", lambda share: 0 <= share <= 1),
-        ),
-    ] = 0.0
+    confidence: Annotated[float, o.share_option("--confidence", o.COMPUTED, _CONFIDENCE)] = 0.0
     cutoff: Annotated[float | None, o.ONE_CUTOFF] = None
     poses: o.PosesOption = None
     worst: Annotated[int, o.worst_option("a place: connected pieces of one class", least=0)] = 5

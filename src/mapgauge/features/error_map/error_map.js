@@ -9,7 +9,6 @@ const DOT = 2; // pixels
 const FEW_MODES = 3; // with more, a list takes the place of buttons
 const road = { about: null, data: null, mode: "0", level: 0, view: null, frames: null };
 
-const errorNames = () => road.about.names;
 const errorIndex = (mode) => mode.split("-").map(Number);
 
 // The sums of differences, which undo what compresses better.
@@ -173,12 +172,18 @@ function drawCells(paper, frame, colours) {
     paper.fillStyle = colours[shadeOf(value)];
     paper.fillRect(x - size / 2, y - size / 2, size + 0.5, size + 0.5);
   });
-  const [x, y] = [frame.left(road.about.size[0] / 2), frame.top(road.about.size[1] / 2)];
-  paper.strokeStyle = getComputedStyle(frame.canvas).color;
-  paper.lineWidth = 1.5;
-  paper.beginPath();
-  for (const [k, [dx, dy]] of [[2.4, 0], [-2.2, 1], [-1.4, 0], [-2.2, -1], [2.4, 0]].entries()) paper[k ? "lineTo" : "moveTo"](x + dx * frame.scale, y + dy * frame.scale);
-  paper.stroke();
+  drawEgo(paper, frame);
+}
+
+// The arrow of the drawings, with forward to the right, in the middle of the region.
+function drawEgo(paper, { canvas, left, top, scale }) {
+  paper.save();
+  paper.translate(left(road.about.size[0] / 2), top(road.about.size[1] / 2));
+  paper.scale(scale, scale);
+  paper.rotate(Math.PI / 2);
+  paper.fillStyle = getComputedStyle(canvas).color;
+  paper.fill(new Path2D(EGO));
+  paper.restore();
 }
 
 // The places that the list names.
@@ -347,6 +352,13 @@ function zoneShare(zone, method) {
   return 1 - matched / there;
 }
 
+// Differences of zones are small: the sign alone has a colour.
+function zoneColour(value) {
+  const colours = errorColours();
+  if (!isDifference()) return colours[shadeOf(value)];
+  return value < 0 ? colours[0] : colours.at(-1);
+}
+
 // What was not found near and far, and ahead, beside and behind: a bar and a number for each zone.
 function showZones() {
   const { zones } = road.about;
@@ -358,7 +370,7 @@ function showZones() {
     const value = values[zone];
     const bar = element("span", { className: "zone-bar" }, element("span", {}));
     bar.firstChild.style.width = `${Number.isNaN(value) ? 0 : (100 * Math.abs(value)) / most}%`;
-    bar.firstChild.style.background = Number.isNaN(value) ? "" : errorColours()[shadeOf(value)];
+    bar.firstChild.style.background = Number.isNaN(value) ? "" : zoneColour(value);
     const text = Number.isNaN(value) ? "-" : isDifference() ? `${value < 0 ? "−" : "+"}${percentOf(Math.abs(value))}` : percentOf(value);
     return element("li", {}, element("span", { textContent: name }), bar, element("b", { textContent: text }));
   });
@@ -385,10 +397,8 @@ function svgOfErrors() {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${frame.width.toFixed(0)}" height="${frame.height.toFixed(0)}" viewBox="0 0 ${frame.width.toFixed(0)} ${frame.height.toFixed(0)}">${shapes.join("")}</svg>\n`;
 }
 
-function errorModes() {
-  const names = errorNames();
-  return [...names.map((name, k) => [String(k), name]), ...names.slice(1).map((name, k) => [`${k + 1}-0`, `${name} − ${names[0]}`])];
-}
+// All methods and all differences of two, as those of the list.
+const errorModes = () => methodChoices().map(([mode, text]) => [mode, text.replace(" minus ", " − ")]);
 
 function showErrorBar() {
   for (const button of document.querySelectorAll("#error-bar [data-mode]")) button.setAttribute("aria-pressed", String(button.dataset.mode === road.mode));
@@ -401,15 +411,17 @@ function showErrorBar() {
   const where = about.kind === "ego" ? "around the vehicle, ahead is to the right" : about.areas > 1 ? `${about.areas.toLocaleString("en")} areas as tiles` : "";
   $$("error-about").textContent = [what, `within ${about.cutoff} m`, where].filter(Boolean).join("; ") + merged;
   const places = shownPlaces();
-  const title = isDifference() ? "Worse at:" : about.least ? `Worst (confidence ≥ ${about.least}):` : "Worst:";
+  const sign = isDifference() ? "+" : "";
+  const rule = about.least === least && least === 0 ? "" : ` (confidence ≥ ${about.least})`; // they do not follow the slider
+  const title = `${isDifference() ? "Worse at" : "Worst"}${rule}:`;
   $$("error-places").replaceChildren(...(places.length ? [element("li", { textContent: title })] : []), ...places.map((place, k) => {
     const scenes = place.scenes ? `, ${place.scenes} ${place.scenes === 1 ? "scene" : "scenes"}` : "";
-    const button = element("button", { type: "button", textContent: `${k + 1} ${place.class} ${place.length} m, ${place.share}`, title: `${place.frames} ${place.frames === 1 ? "frame" : "frames"}${scenes} saw it` });
+    const button = element("button", { type: "button", textContent: `${k + 1} ${place.class} ${place.length} m, ${sign}${place.share}`, title: `${place.frames} ${place.frames === 1 ? "frame" : "frames"}${scenes} saw it` });
     button.addEventListener("click", () => showPlace(place.piece));
     return element("li", {}, button);
   }));
   const canvas = $$("error-canvas");
-  canvas.setAttribute("aria-label", `${methodChoices().find(([mode]) => mode === road.mode)[1]}: ${$$("error-about").textContent}. The worst places are the buttons below.`);
+  canvas.setAttribute("aria-label", `${methodChoices().find(([mode]) => mode === road.mode)[1]}: ${$$("error-about").textContent}.${places.length ? " The worst places are the buttons below." : ""}`);
 }
 
 function buildErrors() {

@@ -188,7 +188,7 @@ def _nights(history: "History") -> Html:
             *(_text(shortened(night.metadata.get(key, ""), _LONGEST)) for key in noted),
         ]
         rows.append(element("tr", cells))
-    return _table(header, rows, "Nights", numbers=range(1, 3 + len(mains)))
+    return _table(header, rows, "Values of all nights", numbers=range(1, 3 + len(mains)))
 
 
 def _with_interval(night: Night, key: str) -> str:

@@ -12,7 +12,7 @@ from mapgauge.cli.command import command, without_effect
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit, one_or_all
 from mapgauge.cli.inputs import InputReader, check_files, options_of
 from mapgauge.cli.methods import Methods
-from mapgauge.cli.parsing import bounded, place, refuse, settings_of
+from mapgauge.cli.parsing import place, refuse, settings_of
 from mapgauge.features.priors import TRUE_STATES
 from mapgauge.hooks import PriorTables
 
@@ -26,21 +26,16 @@ _LABELS = {"mapc": "mAPC", "macc": "mACC"}
 _SAME_HELP = "Largest normalised SOSPA between a true line and one of the prior for which the true line counts as kept."
 
 
-def _share_option(name: str, text: str) -> Any:
-    """Return an option for a number from 0 to 1."""
-    within = bounded(name, "from 0 to 1", lambda value: 0 <= value <= 1)
-    return o.option(f"{name} SHARE", o.COMPUTED, text, callback=within)
-
-
 @dataclass(frozen=True, kw_only=True)
 class ChangesOptions(Printing):
     """The options of ``mapgauge changes``."""
 
     files: o.MethodsArgument
     prior: Annotated[Path, o.PRIOR]
-    same: Annotated[float, _share_option("--same", _SAME_HELP)] = 0.25
+    same: Annotated[float, o.share_option("--same", o.COMPUTED, _SAME_HELP)] = 0.25
     floor: Annotated[
-        float, _share_option("--floor", "Least confidence of predictions that count when changes are detected.")
+        float,
+        o.share_option("--floor", o.COMPUTED, "Least confidence of predictions that count when changes are detected."),
     ] = 0.4
     only: Annotated[
         str | None,

@@ -3,6 +3,7 @@
 const [ABSENT, ALONE] = [-2, -1]; // cells of a row; others are predicted tracks
 const [LABEL, LEAST_CELL, LINE, BAR, THUMB] = [124, 6, 18, 12, 16]; // pixels: labels, cells, rows, bars, the slider's thumb
 const strips = new Map(); // by scene: by method, the strips of the classes
+const stripTexts = new Map(); // by scene: why its tracks are not shown yet
 let stripShown = { key: "", cell: 1, frames: [] }; // what is in the page now
 
 // The frames of a scene in the order of time. In a report they come with the strips.
@@ -12,6 +13,21 @@ const stripFrames = (scene) => (meta.strips.frames ? meta.strips.frames[meta.str
 function readStrips(arrays, scenes) {
   for (const scene of scenes) strips.set(scene, meta.methods.map(() => []));
   meta.methods.forEach((_, method) => readMethod(arrays, method));
+}
+
+// Asks for the tracks of a scene, where a server has them, and returns why they are not shown yet.
+function stripText(scene) {
+  if (!source.scene) return `The tracks of the scene ${scene} are not in the page.`;
+  if (!stripTexts.has(scene)) {
+    const answer = source.scene(scene);
+    if (!answer) return source.absence();
+    stripTexts.set(scene, "Reading the tracks …");
+    answer
+      .then(({ arrays }) => readStrips(arrays, [scene]))
+      .catch((error) => stripTexts.set(scene, error.message))
+      .then(() => refresh(state));
+  }
+  return stripTexts.get(scene);
 }
 
 function readMethod(arrays, method) {
@@ -218,7 +234,7 @@ extras.push({
     for (const id of ["strip-scroller", "strip-key"]) document.getElementById(id).hidden = !there;
     const absent = document.getElementById("strip-absent");
     absent.hidden = there;
-    if (!there) absent.textContent = source.strip ? source.strip(scene) : `The tracks of the scene ${scene} are not in the page.`;
+    if (!there) absent.textContent = stripText(scene);
     document.getElementById("strip-scene").value = there ? scene : "";
     if (!there) {
       document.getElementById("strip-now").textContent = "";

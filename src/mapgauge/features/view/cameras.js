@@ -77,7 +77,8 @@ extras.push({
   show(now, differs) {
     if (!meta.cameras) return;
     askCameras(now.frame);
-    const panel = panels[Number(now.method.split("-")[0])];
+    const chosen = panels[Number(now.method.split("-")[0])];
+    const panel = chosen.figure.hidden ? drawnPanels()[0] : chosen; // a hidden panel has the lines of an earlier frame
     const found = imagesOf.get(now.frame);
     const isThere = Boolean(found?.cameras) && panel.geometry !== null && !panel.svg.classList.contains("waiting");
     const note = found === undefined || found === null ? (known.state === "ready" ? "Reading the cameras …" : source.absence()) : typeof found === "string" ? found : "";

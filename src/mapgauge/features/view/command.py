@@ -5,14 +5,13 @@ import sys
 import webbrowser
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mapgauge.cli import options as o
 from mapgauge.cli.command import command
 from mapgauge.cli.methods import check_one_protocol, each_results, load_all, with_data
 from mapgauge.cli.output import inform, say
-from mapgauge.cli.parsing import file_names, refuse
+from mapgauge.cli.parsing import as_given, file_names, refuse
 from mapgauge.cli.slices import tags_of
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def view(options: ViewOptions) -> None:
 
         check_comparable(methods, names)
     given = [
-        Method(name, _given(path), loaded, with_data=partial(with_data, loaded, path))
+        Method(name, as_given(path), loaded, with_data=partial(with_data, loaded, path))
         for name, path, loaded in zip(names, paths, methods, strict=True)
     ]
     explorer = Explorer(given, tags=tags, images=images, poses=poses, tell=inform, tabs=options.until_closed)
@@ -89,8 +88,3 @@ def _serve(server: "Server", options: ViewOptions) -> None:
     with server.page() as page:
         webbrowser.open_new_tab(page.as_uri())
         server.run(until_closed=options.until_closed)
-
-
-def _given(path: Path) -> str:
-    """Return a file as it was written on the command line."""
-    return str(getattr(path, "given", path))

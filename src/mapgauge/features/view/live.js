@@ -4,7 +4,6 @@ const KEPT = 400; // frames whose geometry is in memory
 const heldFrames = new Map(); // by frame: its geometry, the last used ones at the end
 const asked = new Map(); // by frame: the promise of its geometry
 const failures = new Map(); // by frame: why its geometry did not come
-const stripTexts = new Map(); // by scene: why its tracks are not shown yet
 const opened = performance.now();
 let known = { state: "reading", failure: "", bounds: null }; // about predictions and truth, from the server
 
@@ -109,18 +108,8 @@ const source = {
     return failures.get(state.frame) ?? readingNow();
   },
 
-  // Asks for the tracks of a scene, and returns why they are not shown yet.
-  strip(scene) {
-    if (known.state !== "ready") return this.absence();
-    if (!stripTexts.has(scene)) {
-      stripTexts.set(scene, "Reading the tracks …");
-      packedFrom(`scene?${new URLSearchParams({ name: scene })}`)
-        .then(({ arrays }) => readStrips(arrays, [scene]))
-        .catch((error) => stripTexts.set(scene, error.message))
-        .then(() => refresh(state));
-    }
-    return stripTexts.get(scene);
-  },
+  // Asks for what sections of the page show of a whole scene. Returns nothing as long as the data are read.
+  scene: (name) => (known.state === "ready" ? packedFrom(`scene?${new URLSearchParams({ name })}`) : null),
 
   // What needs the geometry is asked for after the first drawing, which would otherwise come later.
   async answer(what) {
@@ -140,6 +129,8 @@ const source = {
       tell(`Map of ${found.frames.toLocaleString("en")} ${found.frames === 1 ? "frame" : "frames"}: ${what}`);
     }
   },
+
+  scenes: () => known.scenes ?? null,
 
   bounds: () => known.bounds ?? [Infinity, -Infinity, Infinity, -Infinity],
 };

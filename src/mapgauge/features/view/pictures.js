@@ -83,7 +83,8 @@ async function slideOf(stages) {
   write(meta.tokens[state.frame], SLIDE.gap, 62, 18, { name: "--quiet" });
   write(`${time}frame ${at + 1} of ${frames.length}`, SLIDE.width - SLIDE.gap, 34, 24, { align: "right" });
   const room = { x: SLIDE.gap, y: SLIDE.head + 56, width: SLIDE.width - 2 * SLIDE.gap, height: SLIDE.height - SLIDE.head - SLIDE.foot - 56 };
-  const shapes = panels.map(({ size }) => size.width / size.height);
+  const shown = drawnPanels();
+  const shapes = shown.map(({ size }) => size.width / size.height);
   const photos = stages.map((stage) => stage.clientWidth / stage.clientHeight);
   const needed = shapes.reduce((sum, shape) => sum + shape, 0) * room.height + SLIDE.gap * (shapes.length - 1);
   const [left, high] = [Math.min(needed, 0.6 * room.width), 0.62 * room.height];
@@ -96,7 +97,7 @@ async function slideOf(stages) {
   const boxes = sideBySide(shapes, forDrawings);
   const used = boxes.at(-1).x + boxes.at(-1).width - boxes[0].x;
   const shift = forPhotos ? 0 : (forDrawings.width - used) / 2;
-  for (const [k, panel] of panels.entries()) {
+  for (const [k, panel] of shown.entries()) {
     const box = boxes[k];
     const x = box.x + shift;
     write(meta.methods[panel.method], x, box.y - 32, 22, { width: box.width });

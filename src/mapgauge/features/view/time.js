@@ -4,7 +4,7 @@ const SPEEDS = ["0.25", "0.5", "1", "2", "4", "8"];
 const SPACES = { "": "ego frame", follow: "north up, around the ego", world: "world frame" };
 const TRAILS = ["0", "3", "5", "10", "20", "40"];
 const [CURVE, CURVE_GAP, CURVE_END] = [34, 6, 8]; // pixels: the height of a curve, the gap between two, the room after them
-const VALUE = 50; // pixels of a value before a curve
+const [VALUE, AXIS] = [50, 48]; // pixels of a value, and of the numbers of an axis, before a curve
 const [USUAL, SHORTEST, LONGEST] = [0.5, 0.04, 2]; // seconds between two frames: if times are unknown, at least, at most
 const AHEAD = 8; // frames that are asked for while the scene plays
 
@@ -196,7 +196,7 @@ const timeAt = (i) => clock.left + (i / Math.max(clock.frames.length - 1, 1)) * 
 function drawCurves(frames, keys) {
   const svg = $$("curves");
   const width = Math.max($$("clock").clientWidth, 300);
-  $$("clock").style.setProperty("--values", `${VALUE * meta.methods.length}px`); // so that no value covers a curve
+  $$("clock").style.setProperty("--values", `${VALUE * meta.methods.length + AXIS}px`); // so that no value covers a curve
   clock.left = $$("names-width").clientWidth;
   clock.right = width - CURVE_END;
   const nodes = keys.flatMap((key, row) => {
@@ -211,13 +211,15 @@ function drawCurves(frames, keys) {
         if (!Number.isNaN(value)) d += `${d && !Number.isNaN(values[i - 1]) ? "L" : "M"}${timeAt(i).toFixed(1)} ${y(value).toFixed(1)}`;
       });
       if (values.length === 1 && d) d += `H${(timeAt(0) + 6).toFixed(1)}`; // a point alone would not be seen
-      return svgElement("path", { class: `curve outline-${method % 4}${method ? "" : " first"}`, d });
+      return svgElement("path", { class: `curve outline-${method % 4}${method ? "" : " first"}`, d, stroke: meta.methodColours[method] });
     });
     const name = svgElement("text", { class: "name", x: 4, y: top + 13 }, curveNames[key]);
     const value = svgElement("text", { class: "now", x: 4, y: top + 28, "data-key": key });
     const range = all.length ? [svgElement("title", {}, `${curveNames[key]}: ${shown(key, low)} to ${shown(key, high)} in this scene. Values: ${meta.methods.join(" | ")}`)] : [];
+    const tick = (number, at) => svgElement("text", { class: "axis", x: clock.left - 4, y: at, "text-anchor": "end" }, shown(key, number));
+    const axis = all.length ? [tick(high, top + 9), ...(high > low ? [tick(low, top + CURVE)] : [])] : [];
     const box = svgElement("rect", { class: "field", x: clock.left, y: top, width: clock.right - clock.left, height: CURVE }, ...range);
-    return [box, ...lines, name, value];
+    return [box, ...axis, ...lines, name, value];
   });
   const height = keys.length * (CURVE + CURVE_GAP) + 4;
   for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) svg.setAttribute(name, value);

@@ -28,6 +28,7 @@ _MOST = 1 << 34
 
 _HEAD = 1 << 16  # number of bytes that are searched for the keys of a JSON file first
 _KEY = re.compile(rb'"([^"\\]{1,80})"\s*:')
+_NAMED = 3  # files in a folder that an error names
 _PARQUET = b"PAR1"
 _REMEDIES = {"a pipe": "Write its content to a file first"}
 _KINDS = (
@@ -147,12 +148,24 @@ def check_path(path: object) -> None:
 
 
 def _inside(folder: Path) -> str:
-    """Return what to give instead of a folder: a file that is in it, or else a folder."""
-    names = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
-    if not names:
+    """Return what to give instead of a folder: the files that are in it, or else its folders.
+
+    The files are not opened, so none of them is said to be the right one.
+    """
+    inside = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
+    if not inside:
         return "It is empty"
-    first = next(filter(is_plain_file, names), names[0])
-    return f"Give what is inside it, such as {first}".encode("utf-8", "backslashreplace").decode()
+    files = [path.name for path in inside if is_plain_file(path)]
+    if files:
+        kind = "files"
+        names = files
+    else:
+        kind = "folders"
+        names = [path.name for path in inside]
+    if len(names) > _NAMED:
+        names = [*names[:_NAMED], "..."]
+    text = f"Give one file. The {kind} in it: {', '.join(names)}"
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 class Content:

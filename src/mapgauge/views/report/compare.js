@@ -3,6 +3,8 @@
 const scatter = { size: 300, low: 0, high: 1, pair: null };
 let boxed = null; // { x: [low, high], y: [low, high], key, pair, of } of the frames that are kept
 
+const SIDE = { left: 40, right: 16, top: 6, bottom: 34 }; // room beside the axes
+
 const inBox = (frame) => {
   const value = (method) => numbersOf(method, boxed.key, boxed.of)[frame];
   const within = ([low, high], at) => at >= low && at <= high;
@@ -24,14 +26,18 @@ function boxOf(text) {
 function showScatter(now) {
   const pair = pairOf(now) ?? [0, 1];
   const [first, second] = pair.map((method) => numbersOf(method, now.value, now.of));
-  const frames = passing({ ...now, box: "" }, columns, null);
+  const kept = boxed;
+  boxed = null; // all frames are shown, and those in the box are listed
+  const frames = passing(now, columns, null);
+  boxed = kept;
   const values = frames.flatMap((frame) => [first[frame], second[frame]]).filter((value) => !Number.isNaN(value));
   const low = values.reduce((a, b) => Math.min(a, b), Infinity);
   const high = values.reduce((a, b) => Math.max(a, b), -Infinity);
   Object.assign(scatter, { low: low < high ? low : low - 0.5, high: low < high ? high : low + 0.5, pair });
-  const [left, bottom, size] = [46, 34, scatter.size];
+  const { size } = scatter;
+  const { left, right, top, bottom } = SIDE;
   const x = (value) => left + (size * (value - scatter.low)) / (scatter.high - scatter.low);
-  const y = (value) => size + 6 - (size * (value - scatter.low)) / (scatter.high - scatter.low);
+  const y = (value) => size + top - (size * (value - scatter.low)) / (scatter.high - scatter.low);
   const d = { above: "", below: "", equal: "" };
   const lower = meta.metrics.find(({ key, parts, headlines }) => key === now.value || headlines.includes(key) || parts.some((part) => part.key === now.value))?.lower ?? true;
   for (const frame of frames) {
@@ -44,20 +50,20 @@ function showScatter(now) {
     const value = scatter.low + share * (scatter.high - scatter.low);
     const text = isWhole(now.value) ? String(Math.round(value)) : value.toFixed(2);
     return [
-      svgElement("line", { class: "tick", x1: x(value), x2: x(value), y1: 6, y2: size + 6 }),
+      svgElement("line", { class: "tick", x1: x(value), x2: x(value), y1: top, y2: size + top }),
       svgElement("line", { class: "tick", x1: left, x2: left + size, y1: y(value), y2: y(value) }),
-      svgElement("text", { x: x(value), y: size + 20, "text-anchor": "middle" }, text),
+      svgElement("text", { x: x(value), y: size + 19, "text-anchor": "middle" }, text),
       svgElement("text", { x: left - 4, y: y(value) + 4, "text-anchor": "end" }, text),
     ];
   });
   const names = [
-    svgElement("text", { x: left + size / 2, y: size + 34, "text-anchor": "middle" }, `${labelOf(now.value)} of ${meta.methods[pair[0]]}`),
+    svgElement("text", { x: left + size / 2, y: size + 33, "text-anchor": "middle" }, `${labelOf(now.value)} of ${meta.methods[pair[0]]}`),
     svgElement("text", { x: 0, y: 0, "text-anchor": "middle", transform: `translate(11 ${size / 2}) rotate(-90)` }, `of ${meta.methods[pair[1]]}`),
   ];
   const brush = boxed && boxed.key === now.value ? [svgElement("rect", { class: "brush", x: x(boxed.x[0]), y: y(boxed.y[1]), width: Math.max(x(boxed.x[1]) - x(boxed.x[0]), 1), height: Math.max(y(boxed.y[0]) - y(boxed.y[1]), 1) })] : [];
   const here = first[now.frame] === undefined || Number.isNaN(first[now.frame]) ? [] : [svgElement("path", { class: "here", d: `M${x(first[now.frame])} ${y(second[now.frame])}h0` })];
   const svg = $$("scatter");
-  svg.setAttribute("viewBox", `0 0 ${left + size + 8} ${size + bottom + 6}`);
+  svg.setAttribute("viewBox", `0 0 ${left + size + right} ${top + size + bottom}`);
   svg.setAttribute("aria-label", `${labelOf(now.value)} of ${meta.methods[pair[0]]} and ${meta.methods[pair[1]]}, ${frames.length} frames`);
   svg.replaceChildren(...ticks, svgElement("line", { class: "same", x1: x(scatter.low), y1: y(scatter.low), x2: x(scatter.high), y2: y(scatter.high) }), ...Object.entries(d).map(([kind, path]) => svgElement("path", { class: `points ${kind}`, d: path })), ...names, ...here, ...brush);
   $$("scatter-key").textContent = `Red: ${meta.methods[pair[1]]} is worse. Green: it is better. Drag to keep the frames in a box; click to take it away.`;
@@ -80,7 +86,7 @@ if (meta.methods.length > 1) {
       const valueAt = (event) => {
         const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
         const value = (share) => scatter.low + Math.min(Math.max(share, 0), 1) * (scatter.high - scatter.low);
-        return { x: value((at.x - 46) / scatter.size), y: value((scatter.size + 6 - at.y) / scatter.size), px: event.clientX, py: event.clientY };
+        return { x: value((at.x - SIDE.left) / scatter.size), y: value((scatter.size + SIDE.top - at.y) / scatter.size), px: event.clientX, py: event.clientY };
       };
       const moved = (event) => Math.hypot(event.clientX - start.px, event.clientY - start.py) > 4;
       svg.addEventListener("pointerdown", (event) => {

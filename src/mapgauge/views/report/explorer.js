@@ -164,11 +164,11 @@ function refresh(before = null, toFirst = false) {
   }
   if (differs("shown", "method")) choosePanels();
   if (differs("frame", "shown", "method")) for (const panel of drawnPanels()) if (differs("frame") || panel.frame !== state.frame) drawScene(Object.assign(panel, { frame: state.frame }), state.frame);
-  if (differs("frame")) showFrame(state.frame);
+  if (differs("frame", "of")) showFrame(state.frame);
   if (differs("frame", "least", "off", "of", "shown", "method")) for (const panel of drawnPanels()) applyLayers(panel, state);
   if (differs("frame", "cause", "shown", "method")) for (const panel of drawnPanels()) applyMode(panel, state.cause);
   if (differs("frame", "cause", "of")) showKey();
-  if (differs("frame", "view")) for (const panel of panels) applyView(panel, state.view);
+  if (differs("frame", "view", "shown", "method")) for (const panel of drawnPanels()) applyView(panel, state.view);
   for (const extra of extras) extra.show?.(state, differs);
   showControls();
   $$("absent").hidden = state.absent === "";
@@ -221,7 +221,7 @@ function showControls() {
 
 // How many predictions of the frame the minimum confidence hides, in words.
 function hiddenInWords(least) {
-  const counts = panels.map(({ instances }) => instances.filter(({ side, confidence }) => side !== "truth" && confidence < least).length);
+  const counts = drawnPanels().map(({ instances }) => instances.filter(({ side, confidence }) => side !== "truth" && confidence < least).length);
   return counts.some((count) => count > 0) ? `, hides ${counts.join(" and ")} fainter` : "";
 }
 
@@ -393,7 +393,8 @@ function build() {
     if (rows.includes(state.frame)) scrollToRow(rows.indexOf(state.frame));
     showRows(state, rows, columns);
   };
-  new ResizeObserver(fit).observe($$("panels")); // what is below it may change its height
+  const watch = new ResizeObserver(fit); // what is below the panels, and captions in them, may change their height
+  for (const node of [$$("panels"), ...panels.map(({ svg }) => svg)]) watch.observe(node);
   window.addEventListener("beforeprint", () => showPrinted(rows, columns, choiceOf(state)));
   window.addEventListener("hashchange", () => {
     if ($$(location.hash.slice(1))) return; // a link within the page, not a state
@@ -436,13 +437,19 @@ function onKey(event, onView) {
   else if (event.key === "b") blink();
   else if (event.key === "?") showHelp();
   else if (event.key === "Escape" && blinkAt >= 0) blink();
-  else if (event.key in VIEWS && panes.concat([[""]]).some(([name]) => name === VIEWS[event.key])) change({ pane: VIEWS[event.key] });
+  else if (event.key in VIEWS && panes.concat([[""]]).some(([name]) => name === VIEWS[event.key])) showPane(VIEWS[event.key]);
   else return;
   event.preventDefault();
 }
 
 // Keys of what stands beside the drawing. The map is the panel "where", and in `mapgauge view` that of place.js.
 const VIEWS = { 1: "", 2: "grid", 3: panes.some(([name]) => name === "where") ? "where" : "place" };
+
+// Shows what stands beside the drawing, which is below the first screen.
+function showPane(pane) {
+  change({ pane });
+  $$("workbench").scrollIntoView({ block: "start" });
+}
 
 // Buttons in the head of the page for the list, the grid and the map.
 function buildViews() {
@@ -451,10 +458,7 @@ function buildViews() {
     if (pane !== "" && !panes.some(([name]) => name === pane)) continue;
     const button = element("button", { type: "button", textContent: `${names[key]} ${key}`, title: `Key ${key}` });
     button.dataset.view = pane;
-    button.addEventListener("click", () => {
-      change({ pane });
-      $$("workbench").scrollIntoView({ block: "start" });
-    });
+    button.addEventListener("click", () => showPane(pane));
     $$("views").append(button);
   }
   $$("help-button").addEventListener("click", showHelp);

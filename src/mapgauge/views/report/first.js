@@ -105,7 +105,7 @@ function methodTable(now) {
   return element("table", { className: "facts", ariaLabel: "Methods; bold values tie with the best" }, element("thead", {}, head), element("tbody", {}, ...lines));
 }
 
-// The methods with the best value, and those whose difference from it may be 0.
+// The methods with the best value, and those whose difference from it is not decided.
 function tiedWithBest({ key, lower }) {
   const values = meta.methods.map((_, k) => valuesOf(k, "")[key] ?? NaN);
   const cost = (k) => (lower ? values[k] : -values[k]);
@@ -113,13 +113,14 @@ function tiedWithBest({ key, lower }) {
   const best = there.reduce((a, b) => (cost(b) < cost(a) ? b : a), there[0]);
   const isTied = (k) => {
     if (k === best || values[k] === values[best]) return true;
-    const found = intervalOf(Math.min(k, best), Math.max(k, best), "mean", key);
-    return found !== null && found[1] <= 0 && found[2] >= 0;
+    const [, , , isDecided] = intervalOf(Math.min(k, best), Math.max(k, best), "mean", key) ?? [];
+    return isDecided === false; // null: there are too few scenes to say so
   };
   return there.filter(isTied);
 }
 
-// The difference between two methods with its interval, from the first to the second. Null if it is not known.
+// The difference between two methods, from the first to the second: its value, the ends of its interval, and whether it is
+// decided. Null if it is not known.
 const intervalOf = (first, second, of, key) => meta.intervals[`${first}-${second}`]?.[of]?.[key] ?? null;
 
 const classesWorstFirst = (method) => {
@@ -178,11 +179,13 @@ function differenceRows(now, [first, second]) {
   const most = Math.max(0.01, ...metrics.flatMap(({ key }) => ["mean", ...meta.classes].flatMap((name) => (intervalOf(first, second, name, key) ?? []).filter(isNumber).map(Math.abs))));
   const row = (name, head) => {
     const plots = metrics.map(({ key, lower, title }) => {
-      const [at, from, to] = intervalOf(first, second, name, key) ?? [NaN, NaN, NaN];
-      const isBetter = lower ? to < 0 : from > 0;
-      const isWorse = lower ? from > 0 : to < 0;
+      const [at, from, to, isDecided] = intervalOf(first, second, name, key) ?? [NaN, NaN, NaN, null];
+      const isBetter = isDecided && at < 0 === lower;
+      const isWorse = isDecided && !isBetter;
       const colour = isBetter ? "var(--good)" : isWorse ? "var(--error)" : "var(--quiet)";
-      const text = `${title} of ${name}: ${shown(key, at, true)} [${shown(key, from, true)}, ${shown(key, to, true)}]${isBetter ? ", better" : isWorse ? ", worse" : ", cannot tell"}`;
+      const verdict = isBetter ? "better" : isWorse ? "worse" : isDecided === null ? "undecided with so few scenes" : "undecided";
+      const ends = isNumber(from) && isNumber(to) ? ` [${shown(key, from, true)}, ${shown(key, to, true)}]` : "";
+      const text = `${title} of ${name}: ${shown(key, at ?? NaN, true)}${ends}, ${verdict}`;
       const plot = dotPlot([{ at, low: from, high: to, colour }], -most, most, 0);
       return element("td", { className: "plot", title: text }, element("span", { className: "unseen", textContent: text }), plot);
     });
@@ -190,7 +193,7 @@ function differenceRows(now, [first, second]) {
   };
   const rows = [row("mean", "mean"), ...shownClasses(second).map((name) => row(name, classButton(now, name)))];
   const head = element("tr", {}, element("td", {}), ...metrics.map(({ title, lower }) => element("th", { scope: "col", textContent: `${title} (${lower ? "left" : "right"} is better)` })));
-  const axis = element("tr", {}, element("td", {}), ...metrics.map(() => element("td", { className: "plot" }, element("span", { className: "ends" }, element("span", { textContent: `−${most.toFixed(2)}` }), "0", element("span", { textContent: `+${most.toFixed(2)}` })))));
+  const axis = element("tr", {}, element("td", {}), ...metrics.map(() => element("td", { className: "plot" }, element("span", { className: "ends" }, element("span", { textContent: `−${most.toFixed(2)}` }), element("span", { textContent: `+${most.toFixed(2)}` })))));
   const name = `${meta.methods[second]} minus ${meta.methods[first]}, with intervals`;
   return [...searchField(), scrolled("classes", element("table", { className: "rows", ariaLabel: name }, element("thead", {}, head), element("tbody", {}, ...rows), element("tfoot", {}, axis)))];
 }
@@ -320,25 +323,29 @@ function showWhere() {
   if (slot.dataset.own !== "true" && slot.childNodes.length) return; // a section has filled it
   slot.dataset.own = "true";
   const ranges = answer?.methods[0]?.ranges ?? [];
-  if (!ranges.length) {
-    const about = isPanelComing ? "" : "Nothing is known about places: the files have no poses. Evaluate with --ranges to see the values near and far.";
+  const has = (key) => ranges.some((_, r) => answer.methods.some((method) => isNumber(method.ranges[r]?.[key])));
+  const key = has("found") ? "found" : "pld"; // what is found is known only with predictions and truth
+  if (!has(key) || (isPanelComing && key === "pld")) {
+    const about = isPanelComing ? "The map comes when predictions and truth are read." : "Nothing is known about places: the files have no poses. Evaluate with --ranges to see the values near and far.";
     slot.replaceChildren(element("p", { className: "quiet", textContent: about }));
     return;
   }
+  const title = key === "found" ? "found" : "PLD (lower is better)";
+  const textOf = (value) => (!isNumber(value) ? "-" : key === "found" ? percent(value) : value.toFixed(3));
   const rows = ranges.map(({ from, to }, r) => {
     const bars = meta.methods.map((name, k) => {
-      const value = answer.methods[k].ranges[r]?.found;
-      const title = `${name}: ${isNumber(value) ? percent(value) : "-"} found`;
-      const bar = element("div", { className: "hbar", title });
+      const value = answer.methods[k].ranges[r]?.[key];
+      const bar = element("div", { className: "hbar", title: `${name}: ${textOf(value)} ${title}` });
       bar.style.width = `${100 * (value ?? 0)}%`;
       bar.style.background = meta.methodColours[k];
-      return element("div", { className: "hbar-row" }, element("div", { className: "hbar-track" }, bar), element("span", { textContent: isNumber(value) ? percent(value) : "-" }));
+      return element("div", { className: "hbar-row" }, element("div", { className: "hbar-track" }, bar), element("span", { textContent: textOf(value) }));
     });
-    const title = isNumber(to) ? `${from} to ${to} m` : `beyond ${from} m`;
-    return element("tr", {}, element("th", { scope: "row", textContent: title }), element("td", { className: "plot" }, ...bars));
+    const ring = isNumber(to) ? `${from} to ${to} m` : `beyond ${from} m`;
+    return element("tr", {}, element("th", { scope: "row", textContent: ring }), element("td", { className: "plot" }, ...bars));
   });
   const about = "A range does not filter the list: values by distance are those of all frames together, and no frame has one of its own.";
-  slot.replaceChildren(element("table", { className: "rows", ariaLabel: "Share of the truth that is found, by distance from the ego" }, element("caption", { textContent: "found, by distance from the ego" }), element("tbody", {}, ...rows)), element("p", { className: "quiet", textContent: about }));
+  const caption = `${title}, by distance from the ego`;
+  slot.replaceChildren(element("table", { className: "rows", ariaLabel: caption }, element("caption", { textContent: caption }), element("tbody", {}, ...rows)), element("p", { className: "quiet", textContent: about }));
 }
 
 // The filters that are on, as buttons that take them away.

@@ -103,12 +103,16 @@ def _mains(results: Results) -> list[dict[str, Any]]:
 
 
 def intervals(names: Sequence[str], comparison: Comparison) -> dict[str, Any]:
-    """Return value, low and high end of all differences, by the numbers of the methods, class and key."""
+    """Return all differences by the numbers of the methods, class and key.
+
+    A difference is its value, the low and the high end of its interval, and whether it is decided; null if there are
+    too few scenes to say.
+    """
     place = {name: k for k, name in enumerate(names)}
     return {
         f"{place[first]}-{place[second]}": {
             name: {
-                key: [_finite(number) for number in (found.value, found.low, found.high)] for key, found in row.items()
+                key: [*map(_finite, (found.value, found.low, found.high)), found.decided] for key, found in row.items()
             }
             for name, row in by_class.items()
         }

@@ -36,13 +36,20 @@ function showFrame(frame) {
       });
       const heads = names.map((text) => element("th", { scope: "row", textContent: text }));
       body.push(element("tr", {}, ...heads, ...cells));
-      if (name === "") panels[m].values.textContent = panels[m].values.title = meta.metrics.filter(({ caption }) => caption).map((metric) => sentenceOf(metric, values)).join("; ");
+      if (name === state.of) showCaption(panels[m], values);
     });
   }
   const top = element("tr", {}, ...head.map((key) => element("th", { scope: "col", className: key === "class" || key === "method" ? "text" : paper(key), textContent: labelOf(key) })));
   const table = element("table", {}, element("caption", {}, element("span", { textContent: "Values of this frame" })), element("thead", {}, top), element("tbody", {}, ...body));
   const region = element("div", { className: "wide", tabIndex: 0, ariaLabel: "Values of this frame", role: "region" }, table);
   $$("frame-values").replaceChildren(region);
+}
+
+// The values above a drawing: of the class whose lines are drawn, or of all.
+function showCaption({ values: caption }, values) {
+  const said = meta.metrics.filter((metric) => metric.caption).map((metric) => sentenceOf(metric, values)).join("; ");
+  caption.textContent = state.of === "" ? said : `${state.of}: ${said}`;
+  caption.title = caption.textContent;
 }
 
 // A value and its headline values: "PLD 0.877 = localisation 0.200 + detection 0.677". Brackets if they do not add up.

@@ -21,6 +21,8 @@ const SCAN = new RegExp(
   "uy",
 );
 
+const BEGINS_AS_NUMBER = /^[+-]?[0-9][^\s(),=<>!'"]{0,39}(?![^\s(),=<>!'"])/;
+
 class InvalidQuery extends Error {
   constructor(what, text, place) {
     super(what);
@@ -37,6 +39,9 @@ function wordsOf(text) {
     const match = SCAN.exec(text);
     if (!match) {
       const quote = `'"`.includes(text[place]);
+      const digits = text.slice(place).match(BEGINS_AS_NUMBER);
+      if (!quote && digits)
+        throw new InvalidQuery(`${digits[0]} is not a number. Put text in quotes: '${digits[0]}'`, text, place);
       throw new InvalidQuery(quote ? "this quote is not closed" : `unexpected '${text[place]}'`, text, place);
     }
     const [kind, word] = Object.entries(match.groups).find(([, value]) => value !== undefined);

@@ -6,18 +6,24 @@ const PACE = 400; // milliseconds per frame
 const sceneRows = { scenes: [], made: 0, low: 0, high: 1, signed: false };
 let player = 0; // a timer
 
-// The frames of each scene, in the order of the results. Without scenes, runs of frames stand for them.
-const framesByScene = (() => {
+// The scene of each frame: that of the results, or later in `mapgauge view` that of what has the poses. Null without scenes.
+const scenesNow = () => meta.scenes ?? source.scenes?.() ?? null;
+
+// The scene of a frame. Without scenes, runs of frames stand for them.
+const sceneOfFrame = (frame) => scenesNow()?.[frame] ?? `frames from ${1 + 100 * Math.floor(frame / 100)}`;
+
+// The frames of each scene, in the order of the results.
+function groupedByScene() {
   const found = new Map();
   for (let frame = 0; frame < frameCount; frame++) {
-    const name = meta.scenes ? meta.scenes[frame] : `frames from ${1 + 100 * Math.floor(frame / 100)}`;
+    const name = sceneOfFrame(frame);
     if (!found.has(name)) found.set(name, []);
     found.get(name).push(frame);
   }
   return found;
-})();
+}
 
-const sceneOfFrame = (frame) => (meta.scenes ? meta.scenes[frame] : `frames from ${1 + 100 * Math.floor(frame / 100)}`);
+let framesByScene = groupedByScene();
 
 function meanOf(frames, column) {
   let [sum, count] = [0, 0];
@@ -107,7 +113,7 @@ function showScenes(now) {
   const stop = element("button", { type: "button", id: "stop", textContent: "Stop", hidden: player === 0 });
   stop.addEventListener("click", stopPlaying);
   const scale = element("span", { className: "ramp" }, element("span", { textContent: shown(mainKey(), sceneRows.low, sceneRows.signed) }), rampOf(), element("span", { textContent: shown(mainKey(), sceneRows.high, sceneRows.signed) }));
-  const noun = meta.scenes ? `${sceneRows.scenes.length.toLocaleString("en")} ${sceneRows.scenes.length === 1 ? "scene" : "scenes"}` : "frames";
+  const noun = scenesNow() ? `${sceneRows.scenes.length.toLocaleString("en")} ${sceneRows.scenes.length === 1 ? "scene" : "scenes"}` : "frames";
   const said = element("span", { className: "quiet", textContent: `${noun}, worst first: ${labelOf(mainKey())} of ${choiceOf(now).name}. Click a cell to play from it.` });
   body.replaceChildren(element("div", { className: "toolbar" }, said, scale, stop), list);
   growScenes(now, ROWS_AT_ONCE);
@@ -160,6 +166,13 @@ function stopPlaying() {
 
 extras.push({
   passing: () => player !== 0,
+
+  // In `mapgauge view`, after poses were read.
+  ready() {
+    if (meta.scenes || !scenesNow()) return;
+    framesByScene = groupedByScene();
+    showScenes(state);
+  },
 
   show(now, differs) {
     if (differs(...filterKeys)) showScenes(now);

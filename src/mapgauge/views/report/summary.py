@@ -81,16 +81,16 @@ def _scoreboard(methods: Sequence[Results], comparison: Comparison) -> Html:
     main = keys[0]
     estimates = [by_class["mean"] for by_class in comparison.estimates]
     bounds = _axis([bound for values in estimates for bound in values[main] if isfinite(bound)])
+    best = {row.main.key: _best(comparison, row) for row in shown}
     colours = part_colours(metric)
     words = {value.key: value.words for value in metric.values}
     rows = []
     for k, (name, method, values) in enumerate(zip(comparison.names, methods, estimates, strict=True)):
         cells: list[str] = [element("strong", name)]
-        for key, column in zip(keys, shown, strict=True):
-            best = several and k in _best([of_method[key].value for of_method in estimates], column.lower_is_better)
+        for key in keys:
             text = _estimate(values[key], method, "mean", key=key)
-            if best:
-                text = html('<span class="best">{} <b title="the best value">best</b></span>', text)
+            if several and k in best[key]:
+                text = html('<span class="best">{} <b title="no value is decided to be better">best</b></span>', text)
             cells.append(text)
         about_main = [_whisker(values[main], bounds)]
         if colours:
@@ -131,11 +131,23 @@ def _axis(values: Sequence[float]) -> tuple[float, float]:
     return round(floor(low * 20) / 20, 2), round(max(ceil(high * 20), floor(low * 20) + 1) / 20, 2)
 
 
-def _best(values: Sequence[float], lower_is_better: bool) -> list[int]:
-    """Return the methods with the best value, to the digits that are shown."""
-    signed = [round(value if lower_is_better else -value, 3) for value in values]
+def _best(comparison: Comparison, metric: Metric) -> set[int]:
+    """Return the methods with the best mean, to the digits that are shown, and those that are as good.
+
+    As good is what is not decided to be worse. With too few scenes to decide anything, it is nothing more.
+    """
+    key = metric.main.key
+    values = [by_class["mean"][key].value for by_class in comparison.estimates]
+    signed = [round(value if metric.lower_is_better else -value, 3) for value in values]
     lowest = min((value for value in signed if not isnan(value)), default=0.0)
-    return [k for k, value in enumerate(signed) if value == lowest]
+    best = {k for k, value in enumerate(signed) if value == lowest}
+    leader = min(best, default=0)
+    for k, value in enumerate(values):
+        pair = (comparison.names[min(k, leader)], comparison.names[max(k, leader)])
+        found = comparison.differences.get(pair, {}).get("mean", {}).get(key)
+        if found is not None and not isnan(value) and found.decided is False:
+            best.add(k)
+    return best
 
 
 def _whisker(estimate: Estimate, bounds: tuple[float, float]) -> Html:

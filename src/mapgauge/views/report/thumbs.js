@@ -31,36 +31,37 @@ function piecesOf(line, closed, kindOf) {
   return paths;
 }
 
-// Which points of an instance are matched.
-function matchedPoints(instance) {
-  if (!instance.match) return () => false;
-  const points = new Set(instance.side === "truth" ? instance.match.pairs.y : instance.match.pairs.x);
-  return (i) => points.has(i);
+// How a true line is drawn: as in the large drawings, it is found, found by a hidden prediction, or missed.
+function truthKind({ match }, now) {
+  if (!meta.matched) return "found";
+  if (!match) return "missed";
+  return match.prediction.confidence < now.least ? "found faintly" : "found";
 }
 
-// The drawing of one method: truth that is found and missed, predictions near, far and false.
+// The drawing of one method, with the marks of the large drawings: truth that is found and missed, predictions near, far and false.
 function thumbLayers(method, geometry, now) {
   const scene = sceneOf(method, geometry);
-  const paths = {};
-  const add = (kind, text) => (paths[kind] = (paths[kind] ?? "") + text);
   const isShown = ({ label }) => now.of === "" || meta.classes[label] === now.of;
+  const truth = {};
   for (const line of scene.truth.filter(isShown)) {
-    const isMatched = matchedPoints(line);
-    const found = piecesOf(line.line, line.closed, (i, j) => (!meta.matched || isMatched(i) || isMatched(j) ? "found" : "missed"));
-    for (const [kind, text] of Object.entries(found)) add(kind, text);
+    for (const [kind, text] of Object.entries(piecesOf(line.line, line.closed, () => truthKind(line, now)))) truth[kind] = (truth[kind] ?? "") + text;
   }
+  const predictions = new Map(); // by mark and colour
   for (const line of scene.predictions.filter((one) => isShown(one) && one.confidence >= now.least)) {
-    const isMatched = matchedPoints(line);
-    const kindOf = (i, j) => (line.match ? (isMatched(i) || isMatched(j) ? `near-${line.label}` : "far") : `false-${line.label}`);
-    for (const [kind, text] of Object.entries(piecesOf(line.line, line.closed, kindOf))) add(kind, text);
+    const kindOf = (i) => {
+      const far = meta.matched && line.far ? farColour(line.far[i]) : null;
+      const place = far ? "far" : "near";
+      return `${meta.matched && !line.match ? `${place} false` : place}|${far ?? meta.colours[line.label]}`;
+    };
+    for (const [kind, text] of Object.entries(piecesOf(line.line, line.closed, kindOf))) predictions.set(kind, (predictions.get(kind) ?? "") + text);
   }
-  const order = ["found", "missed", ...meta.classes.map((_, label) => `false-${label}`), ...meta.classes.map((_, label) => `near-${label}`), "far"];
-  const nodes = order.flatMap((kind) => {
-    if (!(kind in paths)) return [];
-    const [name, label] = kind.split("-");
-    const colour = label === undefined ? {} : { stroke: meta.colours[Number(label)] };
-    return [svgElement("path", { class: name, d: paths[kind], ...colour })];
-  });
+  const path = (name, d, colour = {}) => svgElement("path", { class: name, d, ...colour });
+  const nodes = ["found", "found faintly"].filter((kind) => kind in truth).map((kind) => path(kind, truth[kind]));
+  if (truth.missed) nodes.push(...["missed", "inner", "hatch"].map((name) => path(name, truth.missed)));
+  for (const [kind, d] of [...predictions].sort(([a], [b]) => Number(b.includes("false")) - Number(a.includes("false")))) {
+    const [name, stroke] = kind.split("|");
+    nodes.push(path(name, d, { stroke }));
+  }
   return svgElement("g", { class: `of-${method}` }, ...nodes);
 }
 
@@ -88,7 +89,7 @@ function fillThumb(svg, frame, now) {
     return;
   }
   drawnThumbs.delete(svg);
-  const ego = meta.ego ? [svgElement("path", { class: "ego", d: thumbsLie() ? "M22 0L-16 10L-9 0L-16 -10Z" : "M0 -22L10 16L0 9L-10 16Z" })] : [];
+  const ego = meta.ego ? [svgElement("path", { class: "ego", d: EGO, transform: `scale(${METRE / UNIT})${thumbsLie() ? " rotate(90)" : ""}` })] : [];
   const methods = [...new Set([...shownMethods(now), Number(svg.dataset.method)])];
   svg.replaceChildren(...ego, ...methods.map((method) => thumbLayers(method, geometry, now)));
   showLayer(svg);
@@ -163,7 +164,7 @@ function examplesOf(now, frames) {
     let best = { frame: -1, gain: 0, finding: null };
     for (const frame of candidates) {
       if (taken.some((one) => one.frame === frame)) continue;
-      const again = meta.scenes && scenes.has(meta.scenes[frame]) ? 0.2 : 1;
+      const again = scenesNow() && scenes.has(sceneOfFrame(frame)) ? 0.2 : 1;
       let [gain, most, clearest] = [0, 0, null];
       findings.forEach((finding, k) => {
         const part = (left[k] * finding.amount(frame)) / finding.most;
@@ -174,17 +175,25 @@ function examplesOf(now, frames) {
     }
     if (best.frame < 0) break;
     taken.push(best);
-    if (meta.scenes) scenes.add(meta.scenes[best.frame]);
+    scenes.add(sceneOfFrame(best.frame));
     findings.forEach((finding, k) => (left[k] *= 1 - finding.amount(best.frame) / finding.most));
   }
   return taken;
+}
+
+// Why there are no examples, in words.
+function withoutExamples(now) {
+  if (!rows.some(canDraw)) return "None of the frames of the list can be drawn.";
+  const pair = pairOf(now);
+  if (!pair) return "The frames of the list have no errors.";
+  return `${meta.methods[pair[0]]} and ${meta.methods[pair[1]]} have the same values in all frames of the list.`;
 }
 
 function showExamples(now) {
   const body = $$("examples").querySelector(".body");
   const taken = examplesOf(now, rows);
   if (!taken.length) {
-    body.replaceChildren(element("p", { className: "quiet", textContent: rows.some(canDraw) ? "The frames of the list have no errors." : "None of the frames of the list can be drawn." }));
+    body.replaceChildren(element("p", { className: "quiet", textContent: withoutExamples(now) }));
     return;
   }
   const buttons = taken.map(({ frame, finding }) => {
