@@ -1,6 +1,5 @@
 """Tables of the reference, generated from the rows of metrics and protocols. Tests compare the pages with them."""
 
-import textwrap
 from dataclasses import MISSING
 
 from mapgauge.frames.lane_classes import TRAFFIC_ELEMENTS
@@ -10,12 +9,6 @@ from mapgauge.metrics.table import METRICS, NO_SETTINGS, settings_rows
 from mapgauge.protocols import PROTOCOLS
 
 _ROLES = {"headline": "beside it", "part": "parts", "other": "also"}
-
-
-def metrics_listed(width: int = 120, indent: str = " " * 12) -> str:
-    """Return the names of the package's metrics as they stand in the docstring of ``evaluate``."""
-    names = ", ".join(f"``{name}``" for name in METRICS)
-    return textwrap.fill(f"{names}.", width, initial_indent=indent, subsequent_indent=indent)
 
 
 def settings_table() -> str:

@@ -1,7 +1,7 @@
 """Tables, HTML and SVG as text."""
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from string import Formatter
 from typing import LiteralString, NamedTuple
@@ -67,13 +67,19 @@ def _columns_of_letter(letter: str) -> int:
 
 
 def text_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], *, fixed: int = 1, ids: int = 0, width: int | None = None
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    fixed: int = 1,
+    ids: int = 0,
+    bars: Collection[int] = (),
+    width: int | None = None,
 ) -> str:
     """Return a table as text.
 
     The ``fixed`` columns name a row. They are aligned to the left, the others to the right. The last ``ids`` columns
-    are aligned to the left, too. A table that is wider than ``width`` is split into several, one below the other, each
-    with the fixed columns.
+    and the columns of ``bars`` are aligned to the left, too. A table that is wider than ``width`` is split into
+    several, one below the other, each with the fixed columns.
 
     >>> print(text_table(["class", "PLD", "Loc"], [["mean", "0.790", "0.267"]], width=14))
     class    PLD
@@ -84,7 +90,7 @@ def text_table(
     """
     lines = [header, *rows]
     widths = [max(columns_of(line[k]) for line in lines) for k in range(len(header))]
-    left = {*range(fixed), *range(len(header) - ids, len(header))}
+    left = {*range(fixed), *range(len(header) - ids, len(header)), *bars}
     parts = [list(range(fixed))]
     for k in range(fixed, len(widths)):
         if width and len(parts[-1]) > fixed and sum(widths[i] + 2 for i in parts[-1]) + widths[k] > width:

@@ -318,7 +318,12 @@ def _why(pair: PairFacts) -> str:
     if family is None or pair.pld is None:
         return ""
     sign = 1 if pair.pld.value > 0 else -1
-    text = f"Largest part: {_NOUNS[family]} ({pair.families[family].value:+.3f})"
+    part = pair.families[family].value
+    rest = pair.pld.value - part
+    text = f"Largest part: {_NOUNS[family]} ({part:+.3f}"
+    if sign * rest < -_NEGLIGIBLE:  # the part is larger than the difference
+        text += f", all others together {rest:+.3f}"
+    text += ")"
     of_classes = {name: sign * gaps[family].value for name, gaps in pair.families_of_classes.items() if family in gaps}
     worst = worst_of(dict(of_classes))
     if worst is not None and of_classes[worst] >= _NEGLIGIBLE:
@@ -385,7 +390,7 @@ def _than_best(pair: PairFacts) -> str:
     family = family_of_difference(pair)
     if family is None:
         return f"{by_how_much}."
-    return f"{by_how_much}, most of it {_NOUNS[family]}."
+    return f"{by_how_much}; the largest part is {_NOUNS[family]}."
 
 
 def _all_found(methods: Sequence[MethodFacts]) -> Iterator[Statement]:

@@ -13,7 +13,7 @@ import sys
 import textwrap
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,7 +75,9 @@ def set_quiet(quiet: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with its title. The first ``fixed`` columns name a row and are aligned to the left, as the last ``ids``.
+    """A table with its title.
+
+    The first ``fixed`` columns name a row and are aligned to the left, as the last ``ids`` and those of ``bars``.
 
     A table that is wider than a terminal is split into several, one below the other, unless it has ``ids``.
     """
@@ -85,6 +87,7 @@ class Table:
     rows: Sequence[Sequence[str]]
     fixed: int = 1
     ids: int = 0
+    bars: Collection[int] = ()  # columns whose cells begin at one place, because their length is a value
     gap: bool = True  # an empty line before it, unless it comes first
 
 
@@ -166,7 +169,7 @@ def show_table(table: Table, *, gap: bool = True) -> None:
         width = None
     else:
         width = width_of(sys.stdout)
-    text = text_table(header, rows, fixed=table.fixed, ids=table.ids, width=width)
+    text = text_table(header, rows, fixed=table.fixed, ids=table.ids, bars=table.bars, width=width)
     first, *rest = text.split("\n")
     if gap:
         say()

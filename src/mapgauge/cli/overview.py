@@ -17,7 +17,6 @@ from mapgauge.cli.emit import Line, Piece
 from mapgauge.cli.output import Table, printable, width_of
 from mapgauge.cli.parsing import PROTOCOL, as_given
 from mapgauge.markup import columns_of, number
-from mapgauge.metrics.causes import label_of
 from mapgauge.metrics.table import METRICS, title_of, value_named
 from mapgauge.words import counted
 
@@ -34,7 +33,6 @@ _LONGEST = 24  # columns of a name of a class or of a method in the table
 _GAP = 2  # columns between two columns of a table
 _LONGEST_BAR = 20  # columns of the bar of a PLD of 1
 _SHORTEST_BAR = 5
-_SHORT = {"": "", "faint": "faint"}  # names of causes that are too long for the table
 _LONGEST_BESIDE = 13  # the same, if values would not fit beside longer ones
 _BLOCKS = {"place": "█", "missing": "▓", "extra": "▒", "confidence": "░", "class": "·"}
 _LETTERS = {"place": "p", "missing": "m", "extra": "x", "confidence": "c", "class": "w"}
@@ -234,7 +232,11 @@ class _Row:
     name: str
     values: "Values"
     families: Mapping[str, float] | None
-    cause: str | None
+
+    @property
+    def cause(self) -> str:
+        """The family that makes the largest part of PLD, as the answer names it; "" if it is not known."""
+        return largest(self.families) or ""
 
 
 def _rows(overview: Overview) -> list[_Row]:
@@ -242,14 +244,14 @@ def _rows(overview: Overview) -> list[_Row]:
     facts = overview.answer.methods
     if len(overview.names) > 1:
         return [
-            _Row(name, method.mean, known.families, largest(known.causes))
+            _Row(name, method.mean, known.families)
             for name, method, known in zip(overview.names, overview.results, facts, strict=True)
         ]
     rows = []
     for name, values in overview.results[0].classes.items():
         of_class = facts[0].classes.get(name, {})
-        rows.append(_Row(name, values, of_class.get("families"), of_class.get("largest_cause")))
-    rows.append(_Row("mean", overview.results[0].mean, facts[0].families, largest(facts[0].causes)))
+        rows.append(_Row(name, values, of_class.get("families")))
+    rows.append(_Row("mean", overview.results[0].mean, facts[0].families))
     return rows
 
 
@@ -277,7 +279,7 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
         rows = [row for row in rows if row.name == "mean" or any(row.values.get(key) is not None for key in keys)]
     protocol = overview.results[0].protocol
     values = [_TableColumn(_title(key, protocol), [number(row.values.get(key)) for row in rows]) for key in keys]
-    causes = _TableColumn("largest cause", [_SHORT.get(row.cause or "", label_of(row.cause or "")) for row in rows])
+    causes = _TableColumn("largest cause", [row.cause for row in rows])
     if len(overview.names) > 1:
         title = "method"
     else:
@@ -305,13 +307,15 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
             break
     bar = min(left - _GAP, _LONGEST_BAR)
     has_bar = may_have_bar and bar >= _SHORTEST_BAR
+    bars = []
     if has_bar:
-        shown.insert(1, _TableColumn("parts".ljust(bar), [_bar(row.families, bar) for row in rows]))
+        shown.insert(1, _TableColumn("parts", [_bar(row.families, bar) for row in rows]))
+        bars.append(2)  # after the name and PLD
     columns = [names, *shown]
     if has_causes:
         columns.append(causes)
     body = [[column.cells[k] for column in columns] for k in range(len(rows))]
-    yield Table("", [column.title for column in columns], body, 1, ids=1 if has_causes else 0)
+    yield Table("", [column.title for column in columns], body, 1, ids=1 if has_causes else 0, bars=bars)
     if has_bar:
         named = "  ".join(f"{glyph} {family}" for family, glyph in _glyphs().items())
         yield Line(wrapped(f"parts of PLD: {named}", "  "))
@@ -354,7 +358,7 @@ def _bar(families: Mapping[str, float] | None, width: int) -> str:
     for family, part in families.items():
         upto += part
         bar += glyphs[family] * (round(width * upto) - len(bar))
-    return bar.ljust(width)
+    return bar
 
 
 def range_lines(answer: "Answer") -> Iterator[Piece]:
