@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from benchmarks.tables import heading, row
 
-from mapgauge.features.history.steps import HistoryChange, fit
+from mapgauge.features.history.steps import FittedCurve, HistoryChange, fit
 from mapgauge.typing import Floats
 
 NOISE = 0.002
@@ -39,11 +39,16 @@ def correlated(rng: np.random.Generator, nights: int) -> Floats:
     return noise
 
 
-def changes_of(curve: Floats) -> Sequence[HistoryChange]:
-    """Return the changes of a curve that is given in units of the noise."""
+def fitted_of(curve: Floats) -> FittedCurve:
+    """Return the fit of a curve that is given in units of the noise."""
     found = fit((0.5 + NOISE * curve).tolist())
     assert found is not None
-    return found.changes
+    return found
+
+
+def changes_of(curve: Floats) -> Sequence[HistoryChange]:
+    """Return the changes of a curve that is given in units of the noise."""
+    return fitted_of(curve).changes
 
 
 def in_per_cent(count: int, curves: int) -> str:
@@ -69,6 +74,27 @@ def false_changes(curves: int) -> None:
             cells.append(in_per_cent(sum(bool(kinds) for kinds in found), curves))
             cells.append(in_per_cent(sum(bool(kinds - {"night"}) for kinds in found), curves))
         row(str(nights), *cells)
+
+
+def warnings(curves: int) -> None:
+    """Print the share of curves without any change whose noise is said to stay in the next night."""
+    names = ("normal", "heavy tails", "correlated")
+    columns = (*names, "correlated, of curves with a change")
+    heading("Curves of constant level whose noise is said not to be independent", "nights", *columns)
+    for nights in NIGHTS:
+        cells = []
+        for k, draw in enumerate((normal, heavy, correlated)):
+            rng = np.random.default_rng([3, k, nights])
+            fitted = [fitted_of(draw(rng, nights)) for _ in range(curves)]
+            cells.append(in_per_cent(sum(is_warned(one) for one in fitted), curves))
+        changed = [one for one in fitted if one.changes]  # the last ones are correlated
+        cells.append(in_per_cent(sum(is_warned(one) for one in changed), max(len(changed), 1)))
+        row(str(nights), *cells)
+
+
+def is_warned(fitted: FittedCurve) -> bool:
+    """Whether the noise of a curve is said to stay in the next night."""
+    return fitted.autocorrelation is not None and fitted.autocorrelation.is_positive
 
 
 def jumps(curves: int) -> None:
@@ -110,6 +136,7 @@ def declines(curves: int) -> None:
 def main(curves: int) -> None:
     """Print all tables."""
     false_changes(curves)
+    warnings(curves)
     few = max(curves // 10, 1)  # whose shares need fewer digits
     jumps(few)
     declines(few)

@@ -48,6 +48,7 @@ OF_ALL_FEATURES = (
     "tests/test_bare.py",
     "tests/test_docs.py",
     "tests/test_examples.py",
+    "tests/test_gallery.py",
     "tests/test_without_features.py",
 )
 SHOWN = 400  # characters of a message

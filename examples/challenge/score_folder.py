@@ -28,7 +28,7 @@ def main(submissions: Path, truth: Path, folder: Path) -> int:
             continue
         if scored.document is None:
             refused = 1
-        for finding in scored.checked.findings:
+        for finding in dict.fromkeys((*scored.checked.findings, *scored.findings)):
             print(printable(f"{file.name}: {finding.for_shell()}"), file=sys.stderr)
     board = mg.board(folder, challenge=challenge)
     board.save(folder / "board.html")

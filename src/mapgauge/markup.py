@@ -246,8 +246,14 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, heads: int = 
 
 def legend(colours: Mapping[str, str]) -> Html:
     """Return names with a square of their colour."""
-    entries = (f'<span style="color:{colour}">&#9632;</span> {cell(name)}' for name, colour in colours.items())
-    return Html(f"<div>{'&ensp;'.join(entries)}</div>")
+    entries = []
+    for name, colour in colours.items():
+        # Drawn, because a pale square of text has too little contrast.
+        square = element(
+            "svg", element("rect", width=10, height=10, fill=colour), width=10, height=10, aria_hidden="true"
+        )
+        entries.append(element("span", square, " ", cell(name), style="white-space: nowrap"))
+    return element("div", joined(entries, html("&ensp; ")))
 
 
 def facts(title: str, about: Mapping[str, object]) -> str:

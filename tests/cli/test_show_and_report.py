@@ -30,7 +30,7 @@ def test_a_frame_is_drawn_by_its_rank(
     assert done.returncode == 0, done.stderr
     row = mg.load_results(world / "good.mg").frames()[place]
     assert done.stdout.startswith(f"{row['token']}, good: pld ")
-    assert done.stderr == f"mapgauge: figure in {figure}\n"
+    assert done.stderr.startswith(f"mapgauge: figure in {figure}\n")
     assert figure.read_bytes().startswith(BEGINS[suffix])
 
 
@@ -48,13 +48,34 @@ def test_faint_predictions_and_the_title_can_be_chosen(call: Run, tmp_path: Path
     chosen = ["--confidence", "0.3", "--title", "A frame", "--style", "slides"]
     done = call("show", "good.json", "truth.geojson", "-o", figure, *chosen)
     assert done.returncode == 0, done.stderr
-    assert "prediction (width: confidence from 0.3)" in figure.read_text(encoding="utf-8")
+    assert "hidden, below 0.3" in figure.read_text(encoding="utf-8")
     assert "A frame" in figure.read_text(encoding="utf-8")
     plain = call("show", "good.json", "truth.geojson", "-o", tmp_path / "plain.svg")
     assert plain.stdout == done.stdout
     wrong = call("show", "good.json", "truth.geojson", "-o", figure, "--confidence", "2")
     assert wrong.returncode == 2
     assert "must be from 0 to 1, got 2" in wrong.stderr
+
+
+def test_the_faintest_predictions_are_not_drawn_and_it_is_said_how_to_draw_them(
+    call: Run, world: Path, tmp_path: Path
+) -> None:
+    """The least confidence is that of all frames, also if one frame of files is drawn."""
+    figure = tmp_path / "figure.svg"
+    token = mg.load_results(world / "good.mg").tokens[7]
+    words = []
+    for given in (["good.mg", "--frame", token], ["good.json", "truth.geojson", "--frame", token], ["good.mg"]):
+        done = call("show", *given, "-o", figure)
+        assert done.returncode == 0, done.stderr
+        assert re.search(r"\d+ (is|are) hidden, below 0\.\d+", figure.read_text(encoding="utf-8"))
+        words.append(done.stderr.splitlines()[-1])
+    assert re.fullmatch(
+        r"mapgauge: predictions with a confidence below 0\.\d+ are not drawn; --confidence 0 draws all", words[0]
+    )
+    assert len(set(words)) == 1
+    everything = call("show", "good.mg", "-o", figure, "--confidence", "0")
+    assert "not drawn" not in everything.stderr
+    assert "hidden" not in figure.read_text(encoding="utf-8")
 
 
 def test_a_report_draws_the_recorded_files(call: Run, tmp_path: Path) -> None:

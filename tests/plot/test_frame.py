@@ -210,6 +210,20 @@ def test_the_legend_names_what_is_there() -> None:
     assert not {"missed truth", "false prediction", "boundary"} & set(legend(plot.frame(alone)))
 
 
+def test_points_are_in_the_legend_exactly_if_they_are_drawn() -> None:
+    """The legend of one frame in a column of a paper must know the width of its panel."""
+    for region in ((60.0, 30.0), (600.0, 300.0)):
+        figure = plot.frame(assigned(), region=region)
+        (axes,) = figure.axes
+        assert bool(pairs_in(axes)) == ("matched points" in legend(figure)) == (region[0] == 60)
+        assert bool(named(axes, "unmatched")) == ("unmatched point" in legend(figure)) == (region[0] == 60)
+
+
+def test_the_legend_says_how_many_predictions_are_hidden() -> None:
+    assert "1 is hidden, below 0.1" in legend(plot.frame(assigned(), confidence=0.1))
+    assert not any("hidden" in text for text in legend(plot.frame(assigned())))
+
+
 def test_ignored_lines_are_dotted_and_in_the_legend() -> None:
     predictions, truth = demo_world(2)
     results = mg.evaluate(predictions, truth.with_ignore(np.arange(len(truth.polylines)) % 3 == 0))
@@ -235,7 +249,7 @@ def test_faint_predictions_can_be_left_out() -> None:
     assert sorted(named(everything.axes[0], "prediction")) == ["prediction-0-0", "prediction-1-0"]
     assert sorted(named(few.axes[0], "prediction")) == ["prediction-0-0"]
     assert len(pairs_in(few.axes[0])) == 1
-    assert "prediction (width: confidence from 0.1)" in legend(few)
+    assert "1 is hidden, below 0.1" in legend(few)
     none = plot.frame(assigned(), confidence=0.8).axes[0]
     assert not named(none, "prediction")
     assert not named(none, "unmatched-prediction")

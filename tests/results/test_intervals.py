@@ -58,11 +58,11 @@ def test_intervals_of_a_mean_are_those_of_students_t_test(units: int, level: flo
 
 def test_one_unit_has_no_interval() -> None:
     samples = np.full(100, 0.5)
-    assert str(estimate(0.5, Draws(samples, 1), 0.95)) == "0.500 [-]"
+    assert str(estimate(0.5, Draws(samples, 1), 0.95)) == "0.500"
     found = difference(0.5, Draws(samples, 1), 0.95)
     assert found.decided is None
     assert [math.isnan(value) for value in (found.low, found.high, found.p)] == [True] * 3
-    assert str(found) == "+0.500 [-] (too few scenes to decide)"
+    assert str(found) == "+0.500 (too few scenes to decide)"
 
 
 @pytest.mark.parametrize("units", [2, 3, 4, 5, 6])

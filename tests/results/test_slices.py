@@ -81,7 +81,8 @@ def test_a_slice_without_frames_and_a_small_one_say_so() -> None:
     table = sliced.table()
     assert "none has no frames" in table
     assert "fewer than 5 scenes are too few for intervals and differences: one has 1" in table
-    assert "[-]" in table
+    row = next(line for line in table.splitlines() if line.startswith("one "))
+    assert "[" not in row
     with pytest.raises(mg.InvalidInput, match="the slices have no frames"):
         WHOLE.by({"none": ["x"]})
     json.dumps(sliced.to_dict())

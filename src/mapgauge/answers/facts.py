@@ -1,7 +1,7 @@
 """What is known about one method: how much it finds, how far off it is, and why PLD is what it is."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -179,7 +179,7 @@ def _class_facts(values: Values) -> dict[str, Any]:
     }
 
 
-def largest(parts: dict[str, float] | None) -> str | None:
+def largest(parts: Mapping[str, float] | None) -> str | None:
     """Return the largest of some parts; None if all are 0."""
     if not parts:
         return None

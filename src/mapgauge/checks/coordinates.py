@@ -268,12 +268,15 @@ def exchanged_axes(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
     across = x.size / y.size[::-1]
     if min(y.size) > _SMALL and _similar(across, _TURNED).all() and not _similar(straight, _SAME).any():
         text = (
-            f"the predictions measure {x} m and the truth {y} m: x and y seem to be swapped. MapTR's nuScenes files "
-            "have x to the right, StreamMapNet's have x forward"
+            f"the predictions measure {x} m and the truth {y} m: they lie in the region of the truth turned by 90 "
+            "degrees. Either the axes are turned by 90 or -90 degrees, or x and y are swapped, which mirrors the map. "
+            "The distances do not tell which. MapTR's nuScenes files have x to the right, StreamMapNet's have x forward"
         )
         name = context.predictions.name or "FILE"
+        mirrored = "If neither lies on the truth, swap x and y in what writes the file"
         remedy = Remedy(
-            "Try predictions.rotate(-90) or predictions.rotate(90)", f"Try {name},rotate=-90 or {name},rotate=90"
+            f"Try predictions.rotate(-90) and predictions.rotate(90). {mirrored}",
+            f"Try {name},rotate=-90 and {name},rotate=90. {mirrored}",
         )
         yield Finding("warning", "axes-exchanged", text, count=x.instances, remedy=remedy)
 

@@ -36,7 +36,7 @@ _BY_HELP = f"{o.BY} With --latex, `class` gives a column for each class."
 _TABLES_HELP = "Also print a table of all values of each metric, by class."
 _METADATA_HELP = "Keep a note with the results, such as commit=4f2a. Can be repeated."
 _NOTES_HELP = "Also print notes about the input, and the digest of the truth. Warnings are printed in any case."
-_OUTPUT_HELP = "Results (.mg). With several predictions or protocols, it is a folder, as it is with a slash at its end."
+_OUTPUT_HELP = "Results (.mg); with several predictions or protocols, a folder. So is a name with a slash at its end."
 
 
 @dataclass(frozen=True, kw_only=True)

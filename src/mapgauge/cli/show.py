@@ -10,7 +10,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli.command import command, without_effect
 from mapgauge.cli.frames import pointing
 from mapgauge.cli.methods import Choose, Methods
-from mapgauge.cli.output import printable, save_figure, say
+from mapgauge.cli.output import inform, printable, save_figure, say
 from mapgauge.cli.parsing import refuse
 from mapgauge.cli.slices import tags_of
 from mapgauge.cli.targets import check_figure, check_targets
@@ -38,7 +38,10 @@ _RANKED = re.compile(
 )
 _CONDITION = re.compile(r"[<>=]|\b(?:not|in|and|or)\s", re.I)  # of other texts than tokens
 _PANELS_HELP = f"With --scene: the largest number of frames, evenly spread over it. Default: {PANELS}."
-_CONFIDENCE_HELP = "Leave out predictions with a lower confidence. Matches and values do not change."
+_CONFIDENCE_HELP = (
+    "Leave out predictions with a lower confidence; 0 draws all. The default is chosen so that, over all frames, at "
+    "most twice as many predictions as true lines remain. Matches and values do not change."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +54,7 @@ class ShowOptions:
     scene: Annotated[str | None, o.scene_option("one frame is drawn")] = None
     panels: Annotated[int | None, o.option("--panels N", o.DRAWN, _PANELS_HELP, least=1)] = None
     side_by_side: Annotated[bool, o.option("--side-by-side", o.DRAWN, "Draw the truth in a panel of its own.")] = False
-    confidence: Annotated[float, o.share_option("--confidence", o.DRAWN, _CONFIDENCE_HELP)] = 0.0
+    confidence: Annotated[float | None, o.share_option("--confidence", o.DRAWN, _CONFIDENCE_HELP)] = None
     title: o.TitleOption = None
     style: o.StyleOption = "paper"
     protocol: o.ProtocolOption = None
@@ -75,10 +78,15 @@ def show(options: ShowOptions) -> None:
         wanted = _wanted(options.frame)
     else:
         wanted = None
-    methods = sides.load(cutoff=True, choose=_choose(options.frame, options.scene, wanted))
+    faintest: list[float] = []
+    methods = sides.load(cutoff=True, choose=_choose(options.frame, options.scene, wanted, faintest=faintest))
+    if options.confidence is None:
+        least = max(faintest or map(_least_drawn, methods))
+    else:
+        least = options.confidence
     shared: dict[str, Any] = {
         "names": sides.names,
-        "confidence": options.confidence,
+        "confidence": least,
         "style": options.style,
         "region": methods[0].protocol.region,
     }
@@ -88,6 +96,7 @@ def show(options: ShowOptions) -> None:
         else:
             count = options.panels
         save_figure(_draw_scene(methods, options.scene, count, options.title, shared), options.output)
+        _tell_hidden(options, least)
         return
     tokens = _chosen(methods, options.frame, wanted, tags_of(sides.files))
     if options.side_by_side and len(tokens) > 1:
@@ -100,6 +109,20 @@ def show(options: ShowOptions) -> None:
         else:
             shared["title"] = tokens[0]
     save_figure(_draw_frames(methods, tokens, shared), options.output)
+    _tell_hidden(options, least)
+
+
+def _least_drawn(method: "Results") -> float:
+    """Return the least confidence of a prediction that is drawn by default, as ``mapgauge view`` does."""
+    from mapgauge.views.report.drawings import least_confidence
+
+    return least_confidence(method.scores.confidence, int(method.scores.true.sum()))
+
+
+def _tell_hidden(options: ShowOptions, least: float) -> None:
+    """Print from which confidence predictions are drawn, if the user did not choose it."""
+    if options.confidence is None and least > 0:
+        inform(f"predictions with a confidence below {least:g} are not drawn; --confidence 0 draws all")
 
 
 def _draw_frames(methods: Sequence["Results"], tokens: Sequence[str], shared: dict[str, Any]) -> "Drawn":
@@ -110,8 +133,7 @@ def _draw_frames(methods: Sequence["Results"], tokens: Sequence[str], shared: di
     values = [corner for token in tokens for corner in corners_of(methods, token)]
     for k, token in enumerate(tokens):
         of_frame = values[k * len(methods) : (k + 1) * len(methods)]
-        more = [_ranked(method, token, of) for method, of in zip(methods, of_frame, strict=True)]
-        _tell(token, shared["names"], methods, of_frame, more)
+        _tell(token, shared["names"], methods, of_frame)
     titled = [{title_of(key, protocol=methods[0].protocol): value for key, value in of.items()} for of in values]
     if len(tokens) > 1:
         several = len(methods) > 1
@@ -141,15 +163,14 @@ def _tell(
     names: Sequence[str],
     methods: Sequence["Results"],
     values: Sequence[Mapping[str, float]],
-    more: Sequence[str] = (),
 ) -> None:
-    """Print the values of what is drawn, a line for each method, and what else there is to say of each."""
+    """Print the values of what is drawn, a line for each method."""
     from mapgauge.metrics.table import setting_of
 
-    for k, (called, of_method, method) in enumerate(zip(names, values, methods, strict=True)):
+    for called, of_method, method in zip(names, values, methods, strict=True):
         texts = [f"{key}{setting_of(key, method.protocol)} {value:.3f}" for key, value in of_method.items()]
         text = ", ".join(texts) or "no predictions and no truth"
-        say(f"{printable(drawn)}, {called}: {text}{more[k] if more else ''}", indent="  ")
+        say(f"{printable(drawn)}, {called}: {text}", indent="  ")
 
 
 class _Wanted(NamedTuple):
@@ -193,12 +214,18 @@ def _wanted(frame: str) -> _Wanted | None:
     return _Wanted(rank, count, query)
 
 
-def _choose(frame: str, scene: str | None, wanted: _Wanted | None) -> Choose | None:
-    """Return the choice of the frame or the scene to draw; None if a rank or a condition needs all frames."""
+def _choose(frame: str, scene: str | None, wanted: _Wanted | None, faintest: list[float]) -> Choose | None:
+    """Return the choice of the frame or the scene to draw; None if a rank or a condition needs all frames.
+
+    Only chosen frames are evaluated, so the least confidence of all frames is added to ``faintest`` before.
+    """
     from mapgauge.frames.tokens import token_meant
     from mapgauge.results.scene_order import scene_frames
+    from mapgauge.views.report.drawings import least_confidence
 
     def choose(x: "MapFrames", y: "MapFrames") -> tuple["MapFrames", "MapFrames"]:
+        if x.confidence is not None:
+            faintest.append(least_confidence(x.confidence, len(y.label)))
         if scene is None:
             y = y.at([y.index[token_meant(y.name, frame, y.tokens, otherwise=_OTHERWISE)]])
         else:
@@ -211,28 +238,22 @@ def _choose(frame: str, scene: str | None, wanted: _Wanted | None) -> Choose | N
 
 
 def corners_of(methods: Sequence["Results"], token: str) -> list[dict[str, float]]:
-    """Return the main values of one frame for each method: means over classes, as the table of this frame alone has."""
-    corners = []
-    for method in methods:
-        mean = method.of_frames([method.tokens.index(token)]).mean
-        corners.append({key: value for key in method.metrics if (value := mean[key]) is not None})
-    return corners
+    """Return the main values of one frame for each method, as the table of frames and the report have them.
 
-
-def _ranked(method: "Results", token: str, values: Mapping[str, float]) -> str:
-    """Return the PLD of all classes of a frame together, by which frames are ranked; "" if it is the mean over classes.
-
-    A frame without lines has neither.
+    PLD is of all classes together, by which frames are ranked. Values that a frame has only by class are means over
+    the classes.
     """
     from mapgauge.metrics.pld import PLD
 
     key = PLD.main.key
-    if key not in values:
-        return ""
-    together = method.of_frames([method.tokens.index(token)]).frames(sort="token")[0][key]
-    if f"{together:.3f}" == f"{values[key]:.3f}":
-        return ""
-    return f"; {key} of all classes together {together:.3f}"
+    corners = []
+    for method in methods:
+        alone = method.of_frames([method.tokens.index(token)])
+        values = {key: value for key in method.metrics if (value := alone.mean[key]) is not None}
+        if key in values:
+            values[key] = alone.frames(sort="token")[0][key]
+        corners.append(values)
+    return corners
 
 
 def _chosen(methods: Sequence["Results"], frame: str, wanted: _Wanted | None, tags: "Tags | None" = None) -> list[str]:

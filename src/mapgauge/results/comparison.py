@@ -310,7 +310,7 @@ def notes_of(
         yield f"note: the methods were compared with {truths} different truths"
     yield from _other_classes(names, methods)
     if few := too_few(units, drawn):
-        yield f"warning: {few}. Evaluate at least {FEWEST}"
+        yield f"warning: {few}. Evaluate at least {FEWEST} {drawn}s"
     rare = [f"{name} in {count[name]}" for name in count if name != "mean" and 0 < count[name] < FEWEST]
     if rare and units >= FEWEST:
         yield (

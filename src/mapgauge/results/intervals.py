@@ -15,7 +15,7 @@ class Estimate(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        """As ``0.790 [0.771, 0.812]``, ``0.790 [-]`` without an interval, or ``-`` without a value."""
+        """As ``0.790 [0.771, 0.812]``, ``0.790`` without an interval, or ``-`` without a value."""
         return _with_interval(self.value, self.low, self.high, form=".3f")
 
 
@@ -43,7 +43,7 @@ class Difference(NamedTuple):
 
     @property
     def numbers(self) -> str:
-        """The difference and its interval, as ``+0.012 [+0.004, +0.021]``; a dash if there is none."""
+        """The difference and its interval, as ``+0.012 [+0.004, +0.021]``; a dash if there is no difference."""
         return _with_interval(self.value, self.low, self.high, form="+.3f")
 
     def __str__(self) -> str:
@@ -54,9 +54,11 @@ class Difference(NamedTuple):
 
 
 def _with_interval(value: float, low: float, high: float, form: str) -> str:
-    """Return a value and its interval as text; a dash if there is no value."""
+    """Return a value as text, with its interval if it has one; a dash if there is no value."""
     if math.isnan(value):
         return "-"
+    if not math.isfinite(low) or not math.isfinite(high):
+        return f"{value:{form}}"
     return f"{value:{form}} {bracket(low, high, form)}"
 
 

@@ -11,14 +11,20 @@ import time
 import zipfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.audit import faults_of
 from tests.cli.conftest import Run
 
 import mapgauge as mg
 from mapgauge.features.challenge.scoring import write_baselines
+from mapgauge.metrics.pld import PLD
+from mapgauge.metrics.table import part_colours, title_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 FRAMES = 60  # of six scenes
 
@@ -161,6 +167,7 @@ def test_a_check_finds_what_can_be_found_without_truth(
     some = list(range(len(good)))
     assert found(good.at(some[:-2]))["tokens-missing"] == "warning"
     assert found(good.at(some[:10]))["tokens-missing"] == "error"
+    assert found(good.at(some[: FRAMES // 2]))["tokens-missing"] == "error"  # as evaluate says
     assert found(replace(good, tokens=("other", *good.tokens[1:])))["tokens-unknown"] == "error"
     assert found(good.at([*some, 0]))["tokens-duplicate"] == "error"
     assert found(good.rename({"divider": "lane"}))["class-not-compared"] == "warning"
@@ -293,9 +300,15 @@ def test_what_to_do_about_a_broken_instance_can_be_done(tmp_path: Path, challeng
     (tmp_path / "theirs.json").write_text(json.dumps(document), encoding="utf-8")
     (finding,) = mg.check_submission(challenge, tmp_path / "theirs.json").findings
     assert "not a finite number" in finding.message
-    said = finding.for_shell().partition("mapgauge ")[2].replace("FILE", "theirs.json").replace("OUT", "mended.geojson")
-    assert call(*said.split(), cwd=tmp_path).returncode == 0
-    assert mg.check_submission(challenge, tmp_path / "mended.geojson").is_accepted
+    for file in ("mended.json", "mended.geojson"):
+        done = call(*_command_of(finding.for_shell(), "theirs.json", file), cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert mg.check_submission(challenge, tmp_path / file).is_accepted
+
+
+def _command_of(said: str, file: str, out: str) -> list[str]:
+    """The arguments of the command that a finding names."""
+    return said.partition("mapgauge ")[2].replace("FILE", file).replace("OUT", out).split()
 
 
 def test_links_pipes_and_folders_are_no_submissions(tmp_path: Path, challenge: mg.Challenge) -> None:
@@ -430,7 +443,7 @@ def test_a_board_can_rank_by_any_metric_with_a_direction(
     assert [row.name for row in board.rows] == ["first", "poor"]
     assert len(board.parts) > 10
     page = board.to_html()
-    assert all(f">{key}</th>" in page for key in board.parts)
+    assert all(f">{title_of(key, full=True)}</th>" in page for key in board.parts)
 
 
 # Verification
@@ -553,3 +566,141 @@ def test_a_challenge_is_played_through_with_commands(tmp_path: Path, world: Path
     assert "other digest of the predictions" in done.stdout
     done = call("challenge", "init", "Night", "--truth", truth, "-o", tmp_path / "x", "--limit", "hours=1")
     assert done.returncode == 2
+
+
+def _moved(frames: mg.MapFrames, matrix: list[list[float]]) -> mg.MapFrames:
+    lines = frames.polylines
+    return replace(frames, polylines=mg.Polylines(lines.coords @ np.array(matrix, float), lines.offsets))
+
+
+@pytest.fixture(scope="module")
+def cup(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a manifest, the truth, a good submission, and several with another kind of mistake each."""
+    folder = tmp_path_factory.mktemp("cup")
+    good, truth = mg.demo.demo_world(FRAMES)
+    mg.Challenge.of("Cup", truth).save(folder / "challenge.json")
+    mg.write(truth, folder / "truth.geojson")
+    files = {
+        "good": good,
+        "swapped": _moved(good, [[0, 1], [1, 0]]),
+        "turned": good.rotate(90),
+        "mirrored": _moved(good, [[1, 0], [0, -1]]),
+        "classes": good.rename({"divider": "ped_crossing", "ped_crossing": "divider"}),
+        "renamed": good.rename({"divider": "lane", "ped_crossing": "zebra", "boundary": "edge"}),
+        "wide": _moved(good, [[1, 0], [0, 1.1]]),
+    }
+    for name, frames in files.items():
+        mg.write(frames, folder / f"{name}.json", "streammapnet" if name != "renamed" else "geojson")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["swapped", "turned"])
+def test_a_check_without_truth_names_both_reasons_of_a_turned_region_and_no_angle(
+    cup: Path, call: Run, name: str
+) -> None:
+    done = call("challenge", "check", f"{name}.json", "--manifest", "challenge.json", cwd=cup)
+    said = " ".join(done.stdout.split())
+    assert "they lie in the region turned by 90 degrees" in said
+    assert "Either the axes are turned by 90 or -90 degrees, or x and y are swapped" in said
+    assert "rotate=" not in said
+    command = _command_of(said, "", "")[:3]
+    assert command == ["evaluate", "PREDICTIONS", "TRUTH"]
+    told = call("evaluate", f"{name}.json", "truth.geojson", cwd=cup)
+    kind = {"swapped": "x and y are swapped", "turned": "turned by 90 degrees"}[name]
+    assert kind in " ".join(told.stdout.split())
+
+
+def test_a_command_that_a_check_names_writes_a_file_that_ends_in_json(cup: Path, call: Run, tmp_path: Path) -> None:
+    done = call("challenge", "check", "renamed.json", "--manifest", "challenge.json", cwd=cup)
+    assert done.returncode == 1
+    (line,) = [line for line in done.stdout.splitlines() if "mapgauge convert" in line]
+    command = _command_of(line, "renamed.json", str(tmp_path / "out.json"))
+    command = [word.replace("OLD:NEW", "edge:boundary") for word in command]
+    done = call(*command, cwd=cup)
+    assert done.returncode == 0, done.stderr
+    assert mg.check_submission(mg.Challenge.load(cup / "challenge.json"), tmp_path / "out.json").is_accepted
+
+
+def test_a_check_says_the_same_of_lines_beyond_the_region_as_an_evaluation(cup: Path, call: Run) -> None:
+    done = call("challenge", "check", "wide.json", "--manifest", "challenge.json", cwd=cup)
+    (line,) = [line for line in done.stdout.splitlines() if "leave the region" in line]
+    number = line.partition("predictions: ")[2].partition(" of")[0]
+    told = call("evaluate", "wide.json", "truth.geojson", "--json", "--protocol", "paper-60x30", cwd=cup)
+    (finding,) = [each for each in json.loads(told.stdout)["findings"] if each["code"] == "region-left"]
+    assert int(number) == finding["count"] > 0
+    assert line.strip().startswith(finding["level"])
+
+
+def test_a_score_has_the_findings_of_an_evaluation_and_errors_have_no_rank(
+    cup: Path, call: Run, tmp_path: Path
+) -> None:
+    common = ("--manifest", "challenge.json", "--truth", "truth.geojson", "-o", tmp_path)
+    said = {}
+    for name in ("good", "mirrored", "classes"):
+        done = call("challenge", "score", f"{name}.json", *common, cwd=cup)
+        assert done.returncode == 0, done.stderr
+        said[name] = " ".join(done.stdout.split())
+        expected = json.loads(call("evaluate", f"{name}.json", "truth.geojson", "--json", cwd=cup).stdout)["findings"]
+        kept = json.loads((tmp_path / "public" / f"{name}.json").read_text(encoding="utf-8"))["findings"]
+        assert [(each["code"], each["level"]) for each in kept] == [(each["code"], each["level"]) for each in expected]
+    assert "error: the predictions are mirrored, y points to the other side" in said["mirrored"]
+    assert "warning: class ids seem to be swapped" in said["classes"]
+    assert not any(word in said["good"] for word in ("error:", "warning:"))
+    truths = said["mirrored"].partition("error: ")[2] + said["classes"].partition("warning: ")[2]
+    assert not any(token in truths for token in mg.Challenge.load(cup / "challenge.json").tokens)
+    # The command that the sentence names works where it is printed.
+    inspected = re.search(r"mapgauge (inspect \S+\.mg)", said["mirrored"])
+    assert inspected is not None
+    assert call(*inspected[1].split(), cwd=cup).returncode == 0
+
+    board = tmp_path / "board.html"
+    done = call("challenge", "board", tmp_path, "--manifest", "challenge.json", "-o", board, cwd=cup)
+    assert done.returncode == 0, done.stderr
+    assert "good is first of 2 ranked submissions." in done.stdout
+    assert re.search(r"^error +mirrored .* -$", done.stdout, re.MULTILINE)
+    assert "mirrored has no rank, because the checks against the truth found axes-turned." in done.stdout
+    rows = {row["name"]: row for row in json.loads(board.with_suffix(".json").read_text(encoding="utf-8"))["rows"]}
+    assert (rows["mirrored"]["rank"], rows["mirrored"]["errors"]) == (None, ["axes-turned"])
+    assert "mirrored" not in rows["good"]["ties"] + rows["classes"]["ties"]
+    assert (rows["good"]["rank"], rows["good"]["errors"]) == (1, [])
+    assert "| error | mirrored |" in board.with_suffix(".md").read_text(encoding="utf-8")
+    page = board.read_text(encoding="utf-8")
+    assert '<tr class="error"><td>error</td><td class="name">mirrored</td>' in page
+
+
+def test_a_board_of_submissions_with_errors_alone_has_no_rank(cup: Path, call: Run, tmp_path: Path) -> None:
+    common = ("--manifest", "challenge.json", "--truth", "truth.geojson", "-o", tmp_path)
+    assert call("challenge", "score", "mirrored.json", *common, cwd=cup).returncode == 0
+    done = call("challenge", "board", tmp_path, "--manifest", "challenge.json", "-o", tmp_path / "b.html", cwd=cup)
+    assert "No submission has a rank yet." in done.stdout
+    assert "draw 6 scenes" in (tmp_path / "b.md").read_text(encoding="utf-8")
+
+
+def test_a_board_has_the_titles_and_the_colours_of_a_report(played: Path) -> None:
+    board = mg.board(played)
+    assert "share the first rank" in board.statement
+    assert board.statement.endswith("No difference between them is decided.")
+    for text in (board.to_html(), board.to_markdown()):
+        assert "Chamfer-AP" in text
+        assert not any(word in text for word in ("`", "ap_chamfer", " pld", ">pld<"))
+    page = board.to_html()
+    for key, colour in part_colours(PLD).items():
+        if key in board.parts:
+            assert f'fill="{colour}"' in page
+            assert f">{title_of(key, full=True)}</th>" in page
+
+
+def test_the_tables_of_a_board_fit_a_page_and_scroll_in_their_own_boxes_on_a_phone(
+    window: "Page", tmp_path: Path, played: Path
+) -> None:
+    page, _, _ = mg.board(played).save(tmp_path / "board.html")
+    window.goto(page.as_uri())
+    for width in (1300, 390):
+        window.set_viewport_size({"width": width, "height": 900})
+        assert window.evaluate("document.documentElement.scrollWidth") <= width
+        boxes = window.evaluate("[...document.querySelectorAll('.wide')].map((e) => [e.clientWidth, e.scrollWidth])")
+        if width == 1300:
+            assert all(inside <= outside for outside, inside in boxes)
+        else:
+            assert any(inside > outside for outside, inside in boxes)
+        assert faults_of(window) == []

@@ -26,7 +26,7 @@ def test_results_and_files_give_the_same_tables(call: Run, tmp_path: Path) -> No
     assert "PLD at threshold of other scenes" in lines[1]
     about, advice, apply, recalibrated = lines[5:9]
     assert about == (
-        "PLD at threshold: predictions below it are dropped, the others count as certain. PLD at threshold of other "
+        "PLD at threshold: predictions below it are dropped, the others get confidence 1. PLD at threshold of other "
         "scenes: the same, but the scenes are split in two halves, and each half has the threshold that is best for "
         "the other half"
     )
@@ -70,7 +70,8 @@ def test_thresholds_that_gain_nothing_are_not_advised(call: Run, world: Path, tm
 def test_the_sentence_of_evaluate_says_what_rounding_is(call: Run) -> None:
     words = " ".join(call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout.split())
     assert re.search(
-        r"Dropping predictions below 0\.\d\d and counting the others as certain would give a mean PLD of 0\.\d{3} \(-0",
+        r"Dropping predictions with a confidence below 0\.\d\d and setting the others to 1 would give a mean PLD of "
+        r"0\.\d{3} \(-0",
         words,
     )
 

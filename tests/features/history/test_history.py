@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sys
 from dataclasses import replace
@@ -429,3 +430,69 @@ def test_a_folder_may_change_while_it_is_read(sides: Sides, tmp_path: Path) -> N
     (left,) = history.skipped
     assert left.file.name == f"{day(3)}.mg"
     assert left.reason.startswith("no such file")
+
+
+def test_few_scenes_are_said_not_to_decide_and_the_curve_to_have_the_step(tmp_path: Path) -> None:
+    small = mg.demo.demo_world(30, predictions=12)
+    one = evaluated(small, {}, {})
+    other = evaluated(small, {"boundary": 0.8}, {})
+    history = mg.history(copies([one] * 10 + [other] * 10, tmp_path / "n"))
+    text = texts_of(history)
+    assert "On the 3 scenes with boundary that the nights share, the difference is +0." in text
+    assert "These 3 scenes alone do not decide whether others would change too." in text
+    assert "The change was found in the curve over nights, where it exceeds the noise from night to night." in text
+    assert "(too few scenes to decide)</td>" in history.to_html()
+
+
+def test_a_difference_that_scenes_decide_is_not_said_to_be_open(found: mg.History) -> None:
+    (event,) = [one for one in found.main_events if (one.class_name, one.key) == ("boundary", "pld")]
+    assert event.on_scenes is not None
+    assert event.on_scenes.difference.decided
+    assert "alone do not decide" not in texts_of(found)
+
+
+def test_noise_that_stays_in_the_next_night_makes_a_step_doubtful(sides: Sides, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    nights = []
+    state = 0.0
+    for night in range(40):
+        state = 0.7 * state + rng.normal(0, 0.02)
+        factor = float(np.clip(0.9 + state - 0.3 * (night >= 25), 0.1, 1.0))
+        nights.append(evaluated(sides, {"boundary": factor}, {}))
+    history = mg.history(copies(nights, tmp_path / "n"))
+    curve = history.curve("boundary", "pld")
+    assert curve.changes
+    assert curve.noise_stays
+    assert "so this one may be false" in texts_of(history)
+    document = next(one for one in history.to_dict()["curves"] if (one["class"], one["key"]) == ("boundary", "pld"))
+    assert document["autocorrelation"] == curve.autocorrelation
+    assert document["autocorrelation_error"] == curve.autocorrelation_error
+    assert document["autocorrelation"] > 2 * document["autocorrelation_error"]
+
+
+def test_independent_noise_makes_no_step_doubtful(found: mg.History) -> None:
+    assert "may be false" not in texts_of(found)
+
+
+def drawn_inputs(page: str) -> list[str]:
+    """Return the titles of the inputs that have a curve in a page."""
+    (text,) = re.findall(r'<script type="application/json" id="meta">(.*?)</script>', page, re.DOTALL)
+    return [one["title"] for one in json.loads(text)["inputs"]]
+
+
+def test_inputs_that_do_not_change_are_named_in_a_sentence_and_have_no_curve(found: mg.History) -> None:
+    page = found.to_html()
+    assert drawn_inputs(page) == []
+    assert "<p>The same in all nights that have them: frames 60; frames without truth 0.0 %; true " in page
+    assert " polylines; length of true boundary " in page
+
+
+def test_inputs_that_change_have_a_curve(sides: Sides, tmp_path: Path) -> None:
+    truth = sides[1]
+    fewer = truth.keep(~((truth.label == truth.classes.index("divider")) & (truth.frame < 20)))
+    nights = [evaluated(sides, {}, {}, truth=truth)] * 5 + [evaluated(sides, {}, {}, truth=fewer)] * 5
+    page = mg.history(copies(nights, tmp_path / "n")).to_html()
+    assert drawn_inputs(page) == ["true divider", "length of true divider"]
+    (same,) = re.findall(r"<p>The same in all nights that have them: (.*?)</p>", page)
+    assert "frames 60; " in same
+    assert "divider" not in same

@@ -99,6 +99,46 @@ def test_one_bad_model_has_all_its_nights(rng: np.random.Generator) -> None:
     assert [(part.begin, part.end) for part in found.stretches] == [(0, 36), (36, 39), (39, 90)]
 
 
+def staying(rng: np.random.Generator, nights: int) -> np.ndarray:
+    """Return noise of which half stays in the next night."""
+    noise = rng.normal(0, 0.01, nights)
+    for night in range(1, nights):
+        noise[night] += 0.5 * noise[night - 1]
+    return noise
+
+
+def test_independent_noise_is_seldom_taken_for_noise_that_stays(rng: np.random.Generator) -> None:
+    """2 % of the curves have such a warning, with or without a step and a slow change, and the mean is 0."""
+    planted = 0.2 * (np.arange(60) >= 20) + 0.01 * np.maximum(np.arange(60) - 35, 0)
+    for size in (0.0, 1.0):
+        found = []
+        for _ in range(300):
+            fitted = fit((0.5 + size * planted + rng.normal(0, 0.01, 60)).tolist())
+            assert fitted is not None
+            assert fitted.autocorrelation is not None
+            found.append(fitted.autocorrelation)
+        assert sum(one.is_positive for one in found) <= 0.05 * len(found)
+        values = [one.value for one in found]
+        assert np.mean(values) == pytest.approx(0.0, abs=0.025)
+        assert np.std(values) == pytest.approx(np.mean([one.error for one in found]), rel=0.15)
+
+
+def test_noise_that_stays_is_seen(rng: np.random.Generator) -> None:
+    for nights, least in ((40, 0.5), (100, 0.95), (365, 1.0)):
+        fits = [fit((0.5 + staying(rng, nights)).tolist()) for _ in range(40)]
+        seen = [one for one in fits if one is not None and one.autocorrelation and one.autocorrelation.is_positive]
+        assert len(seen) >= least * len(fits)
+
+
+def test_the_autocorrelation_of_nights_of_one_model_and_of_few_nights_is_not_known(rng: np.random.Generator) -> None:
+    one_model = fit([0.5] * 30)
+    few_models = fit(np.repeat(rng.normal(0.5, 0.01, 8), 5).tolist())
+    no_noise = fit((0.5 + 1e-5 * np.arange(40)).tolist())
+    for found in (one_model, few_models, no_noise):
+        assert found is not None
+        assert found.autocorrelation is None
+
+
 def test_few_nights_have_no_fit() -> None:
     assert fit([0.5] * (FEWEST - 1)) is None
     assert fit([0.5] * FEWEST) is not None

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -77,10 +78,72 @@ def test_results_in_files_give_the_same(call: Run, files: list[str], tmp_path: P
 def test_one_method_is_refused_in_words(call: Run, files: list[str]) -> None:
     done = call("suspects", files[0], files[2])
     assert done.returncode == 2
-    assert "give two or more methods: suspicious is where they agree. A is one" in done.stderr
+    assert "give the results of two or more methods; there is one: A" in done.stderr
 
 
 def test_another_suffix_is_refused_before_anything_is_read(call: Run, files: list[str]) -> None:
     done = call("suspects", *files, "-o", "places.csv")
     assert done.returncode == 2
     assert "is no format of suspicious places" in done.stderr
+
+
+@pytest.fixture
+def bare(files: list[str], tmp_path: Path) -> list[str]:
+    truth = replace(road.wrong_truth(), poses=None)
+    mg.write(truth, tmp_path / "bare.geojson")
+    return [*files[:2], str(tmp_path / "bare.geojson")]
+
+
+def test_without_poses_the_answer_says_so_what_it_means_and_how_to_give_them(call: Run, bare: list[str]) -> None:
+    first, second, *rest = call("suspects", *bare).stdout.splitlines()
+    assert "lines of single frames where the truth may be wrong: " in first
+    assert "There are no poses, so frames were not placed in the world: a label can count once in each frame" in first
+    assert "give poses: --poses FILE, or evaluate with those of the truth, TRUTH,poses=FILE" in second
+    header = next(line for line in rest if "saves PLD" in line)
+    assert header.split() == ["kind", "class", "saves", "PLD", "metres", "shift", "(m)", "first", "frame"]
+    assert any(line.startswith("Suspicious lines of single frames, ") for line in rest)
+
+
+def test_poses_of_the_truth_or_of_a_file_make_places_of_lines(call: Run, files: list[str], bare: list[str]) -> None:
+    with_poses = json.loads(call("suspects", *files, "--json").stdout)
+    for words in ([*bare, "--poses", files[2]], [*bare[:2], f"{bare[2]},poses={files[2]}"]):
+        document = json.loads(call("suspects", *words, "--json").stdout)
+        assert document["places"] == with_poses["places"]
+        assert document["sentence"] == with_poses["sentence"]
+
+
+def test_poses_of_any_predictions_are_used(call: Run, bare: list[str], tmp_path: Path) -> None:
+    for name in ("A", "B"):
+        file = tmp_path / f"{name}.geojson"
+        bare_frames = mg.read(file)
+        posed = replace(bare_frames, poses=road.wrong_truth().poses)
+        mg.write(posed, tmp_path / "posed.geojson")
+        other = next(path for path in bare[:2] if path != str(file))
+        for pair in ([str(tmp_path / "posed.geojson"), other], [other, str(tmp_path / "posed.geojson")]):
+            call("suspects", *pair, bare[2], "-o", str(tmp_path / "places.geojson"))
+            document = json.loads((tmp_path / "places.geojson").read_text(encoding="utf-8"))
+            assert len(document["features"]) == 3
+
+
+@pytest.mark.parametrize("kind", ["files", "results"])
+def test_lines_without_a_place_are_refused_before_anything_is_scored(
+    call: Run, bare: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    given = bare
+    if kind == "results":
+        given = []
+        for name, file in zip("AB", bare, strict=False):
+            mg.evaluate(file, bare[2]).save(tmp_path / f"{name}.mg")
+            given.append(str(tmp_path / f"{name}.mg"))
+
+    def scored(*_: object, **__: object) -> None:
+        raise AssertionError("this was scored")
+
+    monkeypatch.setattr(mg, "evaluate", scored)
+    monkeypatch.setattr(mg, "suspicious_truth", scored)
+    done = call("suspects", *given, "-o", str(tmp_path / "places.geojson"))
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "no poses, so suspicious lines have no place in the world and cannot be written" in done.stderr
+    assert "TRUTH,poses=FILE" in done.stderr
+    assert not (tmp_path / "places.geojson").exists()

@@ -159,8 +159,10 @@ def test_without_poses_each_frame_is_a_place_of_its_own(rng: np.random.Generator
     assert not found.has_poses
     assert len(found.places) > len(with_poses.places)
     assert {place.frames for place in found.places} == {1}
+    assert found.sentence.startswith(f"{len(found.places)} lines of single frames where the truth may be wrong: ")
+    assert "There are no poses, so frames were not placed in the world" in found.sentence
     assert all(np.isnan(place.x) for place in found.places)
-    with pytest.raises(InvalidInput, match="without poses, suspicious lines have no place in the world"):
+    with pytest.raises(InvalidInput, match="no poses, so suspicious lines have no place in the world"):
         found.save(tmp_path / "places.geojson")
     given = mg.suspicious_truth(results, names=["A", "B"], poses=truth)
     assert given.has_poses
@@ -208,6 +210,7 @@ def test_frames_without_any_line_have_no_place() -> None:
     results = [mg.evaluate(truth.with_confidence([]), truth, metrics=["pld"]) for _ in range(2)]
     found = mg.suspicious_truth(results, names=["A", "B"])
     assert found.places == ()
+    assert found.sentence.startswith("no line of a single frame was found where the truth may be wrong. There are no ")
 
 
 def test_copies_of_one_method_are_refused_because_their_agreement_says_nothing(rng: np.random.Generator) -> None:

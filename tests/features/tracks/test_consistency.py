@@ -65,7 +65,7 @@ def test_parts_add_up_and_rows_have_all_values(still: mg.Consistency) -> None:
     assert [row["flicker"] for row in still.rows if row["lag"] == 10] == [None] * 4
     assert {finding.code for finding in still.findings} == {"lags-without-transitions", "scenes-few"}
     (few,) = (finding for finding in still.findings if finding.code == "scenes-few")
-    assert str(few) == "warning: 4 scenes are too few to decide which method is better. Evaluate at least 5"
+    assert str(few) == "warning: 4 scenes are too few to decide which method is better. Evaluate at least 5 scenes"
 
 
 def test_two_lines_by_hand() -> None:

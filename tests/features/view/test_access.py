@@ -13,7 +13,7 @@ from mapgauge.report import write_report
 
 
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("pane", ["", "place", "like"])
+@pytest.mark.parametrize("pane", ["", "place", pytest.param("like", marks=pytest.mark.needs_feature("splits"))])
 def test_there_is_no_serious_fault_in_the_view(show: Open, cameras: Server, pane: str, dark: bool) -> None:
     page = show(f"{cameras.address}#frame=scene-0001-4&pane={pane}&where=pld+%3E")
     page.emulate_media(color_scheme="dark" if dark else "light")

@@ -241,6 +241,7 @@ def tracked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "results.mg"
 
 
+@pytest.mark.needs_feature("tracks")
 def test_tracks_of_any_scene_are_shown_over_time(show: Open, tracked: Path) -> None:
     with serving(tracked) as server:
         page = opened(show, server, "#frame=scene-0001-4&pane=time")

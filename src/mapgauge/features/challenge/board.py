@@ -14,9 +14,9 @@ from mapgauge.features.challenge.public import public_values
 from mapgauge.features.challenge.scoring import BASELINES, PRIVATE, PUBLIC, read_public
 from mapgauge.io.files.source import is_folder
 from mapgauge.io.files.writing import save
-from mapgauge.markup import COLOURS, Html, bars, element, html, interval, joined, legend, number
+from mapgauge.markup import Html, bars, element, html, interval, joined, legend, number
 from mapgauge.metrics.metric import ValueKey
-from mapgauge.metrics.table import METRICS, value_named
+from mapgauge.metrics.table import METRICS, part_colours, title_of, value_named
 from mapgauge.protocols import full_name
 from mapgauge.results.comparison import Comparison, compare
 from mapgauge.results.loading import load_results
@@ -28,17 +28,20 @@ from mapgauge.words import counted
 MANIFEST = "challenge.json"  # in the folder of a challenge
 _DIGITS = 12  # of a digest in a table
 _WIDTH = 240.0  # pixels of a bar
+_FROM_RESULTS = ("values", "intervals", "draws", "frames", "settings", "findings")  # of a public file
 _LEFT = {"name": "name", "ties with": "ties"}  # columns that are aligned to the left
 _STYLE = """
 :root { color-scheme: light dark; }
 body { background: Canvas; color: CanvasText; font: 16px/1.5 system-ui, sans-serif; }
-body { margin: 2rem auto; max-width: 100rem; padding: 0 1rem; }
+body { margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { border-bottom: 1px solid #8885; padding: .35rem .6rem; text-align: right; white-space: nowrap; }
 th.name, td.name { text-align: left; }
+td.name { max-width: 14rem; min-width: 6rem; overflow-wrap: anywhere; white-space: normal; }
 th.ties, td.ties { text-align: left; white-space: normal; min-width: 7rem; }
-tr.baseline { opacity: .7; font-style: italic; }
+tr.baseline, tr.error { opacity: .7; }
+tr.baseline { font-style: italic; }
 svg { vertical-align: middle; }
 code { font-size: .85em; }
 pre { white-space: pre-wrap; }
@@ -50,7 +53,7 @@ class BoardRow:
     """A submission, or a baseline, on a board."""
 
     name: str
-    rank: int | None  # None for baselines, and without a value
+    rank: int | None  # None for baselines, without a value, and with errors
     ties: tuple[str, ...]  # the submissions from which it cannot be told
     values: Mapping[str, Mapping[str, float | None]]  # by class, or "mean", and key
     intervals: Mapping[str, Mapping[str, Sequence[float] | None]]
@@ -58,6 +61,7 @@ class BoardRow:
     link: str = ""
     digests: Mapping[str, str] | None = None
     is_baseline: bool = False
+    errors: tuple[str, ...] = ()  # codes of findings against the truth
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain values."""
@@ -66,6 +70,7 @@ class BoardRow:
             "rank": self.rank,
             "ties": list(self.ties),
             "is_baseline": self.is_baseline,
+            "errors": list(self.errors),
             "date": self.date,
             "link": self.link,
             "digests": None if self.digests is None else dict(self.digests),
@@ -105,13 +110,16 @@ class Board:
         """Who is first, in words."""
         ranked = [row for row in self.rows if row.rank is not None]
         if not ranked:
-            return "There is no submission with a value yet."
+            return "No submission has a rank yet."
+        if any(row.errors for row in self.rows):
+            total = counted(len(ranked), "ranked submission")
+        else:
+            total = counted(len(ranked), "submission")
         first = [row.name for row in ranked if row.rank == 1]
         if len(first) == 1:
-            return f"{first[0]} is first of {counted(len(ranked), 'submission')}."
+            return f"{first[0]} is first of {total}."
         return (
-            f"{len(first)} of {counted(len(ranked), 'submission')} share the first rank: {', '.join(first)}. No "
-            "submission is decided to be better than any of them."
+            f"{len(first)} of {total} share the first rank: {', '.join(first)}. No difference between them is decided."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,14 +139,15 @@ class Board:
     def to_markdown(self) -> str:
         """Return the board as a table in Markdown."""
         classes = self.challenge.protocol.classes or ()
-        of_classes = [f"{self.key} of {name}" for name in classes]
-        header = ["rank", "name", self.key, "ties with", *self.others, *of_classes, "date", "submission"]
+        of_classes = [f"{title_of(self.key)} of {name}" for name in classes]
+        others = [title_of(key) for key in self.others]
+        header = ["rank", "name", title_of(self.key), "ties with", *others, *of_classes, "date", "submission"]
         lines = [header, ["---"] * len(header)]
         for row in self.rows:
             mean = row.values["mean"]
             lines.append(
                 [
-                    _rank_text(row),
+                    rank_text(row.rank, row.errors),
                     row.name,
                     _with_interval(row, "mean", self.key),
                     ", ".join(row.ties) or "-",
@@ -172,6 +181,8 @@ class Board:
                 _wide("Ranks", self._table()),
                 *(element("p", text) for text in self._said()),
                 self._parts(),
+                self._classes(),
+                self._files(),
                 element("h2", "Rules") if self.challenge.rules else None,
                 element("pre", self.challenge.rules) if self.challenge.rules else None,
             ]
@@ -189,24 +200,35 @@ class Board:
         return page, data, text
 
     def _table(self) -> Html:
-        """Return the table of all rows: values, ties and links."""
-        classes = self.challenge.protocol.classes or ()
-        names = [
-            "rank",
-            "name",
-            self.key,
-            "interval",
-            "ties with",
-            *self.others,
-            *(f"{self.key} of {name}" for name in classes),
-            "date",
-            "submission",
-            "more",
-        ]
-        head = element("tr", [element("th", name, class_=_LEFT.get(name)) for name in names])
+        """Return the table of all rows: main values, ties and links. It fits a page; the other tables have the rest."""
+        others = [title_of(key) for key in self.others]
+        names = ["rank", "name", title_of(self.key), "interval", "ties with", *others, "date", "more"]
         span = self._span()
-        body = [self._row(row, classes, span=span) for row in self.rows]
-        return element("table", element("thead", head), element("tbody", body))
+        return _table_of(names, [self._row(row, span=span) for row in self.rows])
+
+    def _classes(self) -> Html | None:
+        """Return the value that ranks in each class."""
+        classes = self.challenge.protocol.classes or ()
+        if not classes:
+            return None
+        body = []
+        for row in self.rows:
+            values = [row.values.get(name, {}).get(self.key) for name in classes]
+            body.append(_cells(row, [number(value) for value in values]))
+        title = f"{title_of(self.key)} of classes"
+        return joined([element("h2", title), _wide(title, _table_of(["name", *classes], body))])
+
+    def _files(self) -> Html | None:
+        """Return the digests of the files."""
+        body = []
+        for row in self.rows:
+            if row.digests:
+                body.append(_cells(row, [element("code", row.digests.get("submission", ""))]))
+        if not body:
+            return None
+        title = "Files"
+        table = _table_of(["name", "SHA-256 of the submission"], body)
+        return joined([element("h2", title), _wide(title, table)])
 
     def _span(self) -> tuple[float, float]:
         """Return the lowest and the highest end of the intervals of submissions."""
@@ -217,51 +239,42 @@ class Board:
                 ends += [value, *(row.intervals.get("mean", {}).get(self.key) or ())]
         return (min(ends, default=0.0), max(ends, default=1.0))
 
-    def _row(self, row: BoardRow, classes: Sequence[str], *, span: tuple[float, float]) -> Html:
+    def _row(self, row: BoardRow, *, span: tuple[float, float]) -> Html:
         mean = row.values["mean"]
         value = mean.get(self.key)
         low, high = row.intervals.get("mean", {}).get(self.key) or (math.nan, math.nan)
-        submission = (row.digests or {}).get("submission", "")
         drawn = None
         if value is not None and not row.is_baseline:
             drawn = interval(value, low, high, span)
         cells = [
-            element("td", _rank_text(row)),
+            element("td", rank_text(row.rank, row.errors)),
             element("td", row.name, class_="name"),
             element("td", _with_interval(row, "mean", self.key)),
             element("td", drawn),
             element("td", ", ".join(row.ties), class_="ties"),
             *(element("td", number(mean.get(key))) for key in self.others),
-            *(element("td", number(row.values.get(name, {}).get(self.key))) for name in classes),
             element("td", row.date),
-            element("td", element("code", submission[:_DIGITS], title=submission or None)),
             element("td", _links(row)),
         ]
-        return element("tr", cells, class_="baseline" if row.is_baseline else None)
+        return element("tr", cells, class_=_kind(row))
 
     def _parts(self) -> Html | None:
         """Return the parts of the value that ranks, as bars and numbers."""
         keys = self.parts
         if not keys:
             return None
-        titles = ["name", *keys]
-        colours: dict[str, str] = {}
-        if len(keys) <= len(COLOURS):  # more parts than colours have no bars, as those of PLD by cause
-            titles.insert(1, "parts")
-            colours = dict(zip(keys, COLOURS, strict=False))
+        words = {key: title_of(key, full=True) for key in keys}
+        known = part_colours(METRICS[self.challenge.metrics[0]])
+        colours = {key: known[key] for key in keys}
         body = []
         for row in self.rows:
             parts = {key: row.values["mean"].get(key) for key in keys}
-            cells = [element("td", row.name, class_="name")]
-            if colours:
-                stacked = bars([(value or 0.0, colours[key]) for key, value in parts.items()], _WIDTH)
-                cells.append(element("td", stacked))
-            cells += [element("td", number(value)) for value in parts.values()]
-            body.append(element("tr", cells, class_="baseline" if row.is_baseline else None))
-        head = element("tr", [element("th", name, class_=_LEFT.get(name)) for name in titles])
-        table = element("table", element("thead", head), element("tbody", body))
-        title = f"Parts of {self.key}"
-        return joined([element("h2", title), _wide(title, table), legend(colours) if colours else None])
+            stacked = bars([(value or 0.0, colours[key]) for key, value in parts.items()], _WIDTH)
+            body.append(_cells(row, [stacked, *(number(value) for value in parts.values())]))
+        title = f"Parts of {title_of(self.key)}"
+        table = _table_of(["name", "parts", *words.values()], body)
+        shown = legend({words[key]: colour for key, colour in colours.items()})
+        return joined([element("h2", title), _wide(title, table), shown])
 
     def _said(self) -> list[str]:
         """Return how to read the board, in sentences."""
@@ -276,9 +289,9 @@ class Board:
         )
         digests = (
             f"Truth: digest {self.challenge.truth}. Manifest: digest {self.challenge.digest[:_DIGITS]}. Authors should "
-            "print the digest of the truth with their values, so that `mapgauge verify` can check them."
+            "print the digest of the truth with their values, so that mapgauge verify can check them."
         )
-        return [f"Protocol {protocol}, {self.key}: {arrow}. {ties}", digests, *self.notes]
+        return [f"Protocol {protocol}, {title_of(self.key)}: {arrow}. {ties}", digests, *self.notes]
 
 
 def _lower_is_better(key: str) -> bool:
@@ -286,10 +299,33 @@ def _lower_is_better(key: str) -> bool:
     return found is not None and found[0].arrow_of(found[1]).strip() == "↓"
 
 
-def _rank_text(row: BoardRow) -> str:
-    if row.rank is None:
+def rank_text(rank: int | None, errors: Sequence[str]) -> str:
+    """Return a rank as a cell of a table."""
+    if errors:
+        return "error"
+    if rank is None:
         return "-"
-    return str(row.rank)
+    return str(rank)
+
+
+def _kind(row: BoardRow) -> str | None:
+    """Return the class of a row in HTML."""
+    if row.is_baseline:
+        return "baseline"
+    if row.errors:
+        return "error"
+    return None
+
+
+def _cells(row: BoardRow, values: Sequence[object]) -> Html:
+    """Return a row of a table: the name, and values."""
+    cells = [element("td", row.name, class_="name"), *(element("td", value) for value in values)]
+    return element("tr", cells, class_=_kind(row))
+
+
+def _table_of(titles: Sequence[str], rows: Sequence[Html]) -> Html:
+    head = element("tr", [element("th", title, class_=_LEFT.get(title)) for title in titles])
+    return element("table", element("thead", head), element("tbody", rows))
 
 
 def _with_interval(row: BoardRow, class_name: str, key: str) -> str:
@@ -345,7 +381,9 @@ def board(folder: str | os.PathLike[str], *, challenge: Challenge | None = None)
             remedy=Remedy("Score a submission first", "Score a submission first: mapgauge challenge score"),
         )
     documents = {path.stem: read_public(path) for path in sorted((place / PUBLIC).glob("*.json"))}
-    methods = {name: _private(place, name, document, rules) for name, document in documents.items()}
+    everyone = {name: _private(place, name, document, rules) for name, document in documents.items()}
+    errors = {name: _errors(results) for name, results in everyone.items()}
+    methods = {name: results for name, results in everyone.items() if not errors[name]}
     key = METRICS[rules.metrics[0]].main.key
     rows: list[BoardRow] = []
     drawn = "frame"
@@ -357,6 +395,13 @@ def board(folder: str | os.PathLike[str], *, challenge: Challenge | None = None)
         drawn = comparison.drawn
         units = comparison.units
         notes = [f"{note[0].upper()}{note[1:]}." for note in comparison.notes]
+    for name, codes in errors.items():
+        if codes:
+            if not methods:
+                drawn = documents[name]["draws"]["drawn"]
+                units = documents[name]["draws"]["units"]
+            rows.append(_row_of(documents[name], errors=codes))
+            notes.append(f"{name} has no rank, because the checks against the truth found {', '.join(codes)}.")
     baselines = [_baseline(path, rules) for path in sorted((place / PRIVATE / BASELINES).glob("*.mg"))]
     return Board(
         challenge=rules,
@@ -370,19 +415,28 @@ def board(folder: str | os.PathLike[str], *, challenge: Challenge | None = None)
 
 def _ranked(documents: Mapping[str, Mapping[str, Any]], comparison: Comparison, key: str) -> list[BoardRow]:
     """Return a row for each submission, by rank."""
-    return [
-        BoardRow(
-            name=row.name,
-            rank=row.rank,
-            ties=row.ties,
-            values=documents[row.name]["values"],
-            intervals=documents[row.name]["intervals"],
-            date=documents[row.name]["date"],
-            link=documents[row.name]["link"],
-            digests=documents[row.name]["digests"],
-        )
-        for row in ranks(comparison, key)
-    ]
+    return [_row_of(documents[row.name], rank=row.rank, ties=row.ties) for row in ranks(comparison, key)]
+
+
+def _row_of(
+    document: Mapping[str, Any], *, rank: int | None = None, ties: tuple[str, ...] = (), errors: tuple[str, ...] = ()
+) -> BoardRow:
+    return BoardRow(
+        name=document["name"],
+        rank=rank,
+        ties=ties,
+        values=document["values"],
+        intervals=document["intervals"],
+        date=document["date"],
+        link=document["link"],
+        digests=document["digests"],
+        errors=errors,
+    )
+
+
+def _errors(results: Results) -> tuple[str, ...]:
+    """Return the codes of the findings that say that the values are wrong."""
+    return tuple(dict.fromkeys(finding.code for finding in results.findings if finding.level == "error"))
 
 
 def _private(folder: Path, name: str, document: Mapping[str, Any], challenge: Challenge) -> Results:
@@ -397,7 +451,7 @@ def _private(folder: Path, name: str, document: Mapping[str, Any], challenge: Ch
         )
     results = load_results(folder / PRIVATE / f"{name}.mg")
     said = json.loads(json.dumps(public_values(results, show_scenes=False)))
-    differ = [key for key in ("values", "intervals", "draws", "frames", "settings") if document[key] != said[key]]
+    differ = [key for key in _FROM_RESULTS if document[key] != said[key]]
     # A public file has further digests: of the manifest and of the file of the submission.
     if any(document["digests"].get(side) != digest for side, digest in said["digests"].items()):
         differ.append("digests")

@@ -21,6 +21,7 @@ from mapgauge.words import counted
 
 if TYPE_CHECKING:
     from mapgauge.features.challenge.manifest import Challenge
+    from mapgauge.features.challenge.scoring import ScoredSubmission
     from mapgauge.features.challenge.submission import CheckedSubmission
     from mapgauge.features.challenge.verifying import Verification
     from mapgauge.scoring.prepare import Frames
@@ -227,7 +228,7 @@ def score(options: ScoreOptions) -> None:
     else:
         emit(options, CheckedDocument(scored.checked))
         if scored.document is not None:
-            emit(options, ScoredDocument(dict(scored.document)))
+            emit(options, ScoredDocument(dict(scored.document), scored))
     if scored.unlimited:
         warn(scored.unlimited)
     if scored.document is None:
@@ -239,26 +240,36 @@ def score(options: ScoreOptions) -> None:
 
 @dataclass(frozen=True)
 class ScoredDocument(Document):
-    """The public values of a submission."""
+    """The public values of a submission, and what the truth shows."""
 
     document: dict[str, Any]
+    scored: "ScoredSubmission | None" = None  # the findings are for the organiser alone
 
     def text(self) -> Iterator[Piece]:
-        """Return the main values with their intervals."""
-        from mapgauge.metrics.table import METRICS
+        """Return the main values with their intervals, and the findings that need the truth."""
+        from mapgauge.metrics.table import METRICS, title_of
 
         keys = [METRICS[name].main.key for name in self.document["settings"]["metrics"]]
         rows = []
         for name, values in self.document["values"].items():
             bounds = self.document["intervals"].get(name, {})
             rows.append([name, *(_cell(values.get(key), bounds.get(key)) for key in keys)])
-        yield Table(f"{self.document['name']}, with 95 % intervals", ["class", *keys], rows)
-        errors = [finding["code"] for finding in self.document["findings"] if finding["level"] == "error"]
+        yield Table(f"{self.document['name']}, with 95 % intervals", ["class", *map(title_of, keys)], rows)
+        if self.scored is not None:
+            yield from self._findings(self.scored)
+
+    def _findings(self, scored: "ScoredSubmission") -> Iterator[Piece]:
+        """Yield errors and warnings that the check without truth has not told."""
+        told = {(finding.code, finding.count) for finding in scored.checked.findings}
+        for finding in scored.findings:
+            if finding.level != "note" and (finding.code, finding.count) not in told:
+                yield Line(printable(finding.for_shell()), indent="  ", painted=finding.level)
+        errors = dict.fromkeys(finding.code for finding in scored.findings if finding.level == "error")
         if errors:
-            file = shlex.quote(f"private/{self.document['name']}.mg")
+            file = shlex.quote(str(scored.private))
             yield Line(
-                f"error: the truth shows {', '.join(errors)}: do not trust the values. `mapgauge inspect {file}` says "
-                "more",
+                f"error: the truth shows {', '.join(errors)}: do not trust the values. On the board, the submission "
+                f"has no rank. mapgauge inspect {file} says more",
                 painted="error",
             )
 
@@ -293,7 +304,8 @@ class BoardOptions(Printing):
 def board(options: BoardOptions) -> None:
     """Write a page with the ranks of all submissions.
 
-    Submissions whose difference cannot be decided can share a rank. The page needs no server. JSON and Markdown have
+    Submissions whose difference cannot be decided can share a rank. A submission with an error against the truth has
+    no rank. The page needs no server. JSON and Markdown have
     the same.
     """
     if options.output.suffix.lower() not in PAGES:
@@ -318,10 +330,13 @@ class BoardDocument(Document):
 
     def text(self) -> Iterator[Piece]:
         """Return the ranks."""
+        from mapgauge.features.challenge.board import rank_text
+        from mapgauge.metrics.table import title_of
+
         key = self.board["key"]
         rows = [
             [
-                "-" if row["rank"] is None else str(row["rank"]),
+                rank_text(row["rank"], row["errors"]),
                 row["name"],
                 _cell(row["values"]["mean"].get(key), row["intervals"].get("mean", {}).get(key)),
                 ", ".join(row["ties"]) or "-",
@@ -329,7 +344,7 @@ class BoardDocument(Document):
             for row in self.board["rows"]
         ]
         yield Line(printable(self.board["statement"]))
-        yield Table(self.board["challenge"], ["rank", "name", key, "ties with"], rows, fixed=2, ids=1)
+        yield Table(self.board["challenge"], ["rank", "name", title_of(key), "ties with"], rows, fixed=2, ids=1)
         for note in self.board["notes"]:
             yield Line(printable(note))
 

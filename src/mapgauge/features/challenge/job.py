@@ -1,7 +1,7 @@
 """What the process does with a submission: it reads and checks it, and evaluates it if there is a truth."""
 
 import os
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +52,14 @@ def run(folder: Path) -> dict[str, Any]:
             workers=min(_THREADS, os.cpu_count() or 1),
         )
     except MapgaugeError as error:
-        refused = not_scored(error.message.replace(job["path"], job["name"]), error.remedy)
+        message = error.message.replace(job["path"], job["name"])
+        refused = not_scored(challenge, message, error.remedy, format=predictions.format)
         document["checked"] = found.with_finding(refused).to_dict()
         return document
     if job["truth"] is None:
         return document
     results.save(folder / RESULTS)
     document["values"] = public_values(results, show_scenes=challenge.show_scenes)
+    # Their examples are tokens of frames in which a method fails.
+    document["findings"] = [asdict(replace(finding, examples=())) for finding in results.findings]
     return document

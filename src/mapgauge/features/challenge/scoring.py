@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from mapgauge.features.challenge.manifest import Challenge, check_name, frames_o
 from mapgauge.features.challenge.public import RESULT_KEY, RESULT_VERSION
 from mapgauge.features.challenge.sandbox import ProcessAnswer, ask
 from mapgauge.features.challenge.submission import CheckedSubmission, finding_from
+from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.io.files.source import Content
 from mapgauge.io.files.writing import save
@@ -31,6 +32,7 @@ class ScoredSubmission:
     """What was found in a submission, and the public values if it could be scored."""
 
     checked: CheckedSubmission
+    findings: tuple[Finding, ...] = ()  # of the checks against the truth, the most severe first; without tokens
     document: Mapping[str, Any] | None = None  # what the public file has
     public: Path | None = None
     private: Path | None = None
@@ -40,6 +42,7 @@ class ScoredSubmission:
         """Return everything as plain values."""
         return {
             "checked": self.checked.to_dict(),
+            "findings": [asdict(finding) for finding in self.findings],
             "result": None if self.document is None else dict(self.document),
             "public": None if self.public is None else str(self.public),
             "private": None if self.private is None else str(self.private),
@@ -77,8 +80,9 @@ def score_submission(
 ) -> ScoredSubmission:
     """Check and evaluate a submission, and write a public and a private file.
 
-    The file is read and evaluated in a process of its own with the limits of the challenge. Nothing is written if it
-    has a finding of the level ``error``.
+    The file is read and evaluated in a process of its own with the limits of the challenge. Nothing is written if the
+    check without truth has a finding of the level ``error``. If only the checks against the truth have one, such as
+    turned axes, the files are written, and the submission has no rank on the board.
 
     Args:
         challenge: The challenge.
@@ -137,7 +141,14 @@ def score_submission(
     make_folders(target)
     save(private, answer.results)
     save(public, f"{json.dumps(document, indent=2, allow_nan=False)}\n".encode())
-    return ScoredSubmission(checked=found, document=document, public=public, private=private, unlimited=unlimited)
+    return ScoredSubmission(
+        checked=found,
+        findings=tuple(map(finding_from, answer.document["findings"])),
+        document=document,
+        public=public,
+        private=private,
+        unlimited=unlimited,
+    )
 
 
 def check_link(link: str) -> None:

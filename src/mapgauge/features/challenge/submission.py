@@ -8,32 +8,31 @@ from typing import Any
 import numpy as np
 
 from mapgauge.checks import confidences, coordinates, frames, instances
-from mapgauge.checks.context import ENOUGH, Context, about_instances, extent_of
+from mapgauge.checks.context import ENOUGH, Context, Extent, about_instances, extent_of
 from mapgauge.errors import MapgaugeError, Remedy
 from mapgauge.features.challenge.manifest import Challenge
 from mapgauge.frames.content import content_hash, hash_text
 from mapgauge.frames.findings import Finding, share_of
-from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.geometry.cropping import check_region
-from mapgauge.geometry.polylines import survey
-from mapgauge.io import read, recognise
+from mapgauge.geometry.cropping import Region, check_region
+from mapgauge.io import format_named, read, recognise
 from mapgauge.io.files.source import VARIABLE, Content
 from mapgauge.metrics.table import METRICS
 from mapgauge.scoring.scene_frames import uses_tracks
 from mapgauge.words import counted
 
-_MARGIN = 2.0  # metres by which a line may leave the region
-_MANY = 0.05  # share of lines beyond the region that is worth a warning
 _ONE = 1.05  # coordinates within [-1, 1] are normalised
 _OTHER_UNIT = 8.0  # an extent that differs from the region by this factor has another unit
 _TURNED = 1.5  # how much longer along the other axis the extent of turned coordinates is
-_HALF = 0.5  # with fewer frames than this share, a value would be about something else
+_HALF = 0.5  # if this share of the frames is missing, a value would be about something else
 
 _PREDICTIONS = Remedy.of("Submit the file that was evaluated")
-_LEAVE_OUT = Remedy(
-    'Leave such instances out: mg.write(mg.read(file, degenerate="drop"), other)',
-    "Leave such instances out: mapgauge convert FILE,degenerate=drop OUT",
+# Without truth, a turn and a mirroring of a region look the same.
+_OTHER_AXES = Remedy(
+    "Evaluate predictions of the same program on frames whose truth you have: the findings of mg.evaluate(predictions, "
+    "truth) say which of the two it is",
+    "Evaluate predictions of the same program on frames whose truth you have: mapgauge evaluate PREDICTIONS TRUTH says "
+    "which of the two it is",
 )
 
 # Checks of the package that need one side only.
@@ -91,16 +90,15 @@ def finding_from(plain: Mapping[str, Any]) -> Finding:
     )
 
 
-def read_submission(challenge: Challenge, path: str) -> MapFrames:
-    """Read a submission in one of the formats that the challenge allows. A broken instance refuses the file."""
-    content = Content(path, challenge.limits.bytes)
+def _format_of(challenge: Challenge, content: Content) -> str:
+    """Return the name of the format of a submission, which must be one that the challenge allows."""
     row = recognise(content)
     if row.name not in challenge.formats:
         raise content.error(
             f"the format {row.name} is not allowed in this challenge. Allowed: {', '.join(challenge.formats)}",
             remedy=Remedy("Write it with mg.write", "Write it with `mapgauge convert`"),
         )
-    return read(content, row.name)
+    return row.name
 
 
 def unreadable(message: str, remedy: Remedy | None = None) -> Finding:
@@ -108,9 +106,9 @@ def unreadable(message: str, remedy: Remedy | None = None) -> Finding:
     return Finding("error", "submission-unreadable", message, remedy=remedy)
 
 
-def not_scored(message: str, remedy: Remedy | None) -> Finding:
+def not_scored(challenge: Challenge, message: str, remedy: Remedy | None, *, format: str) -> Finding:
     """Return the finding about lines that cannot be evaluated."""
-    return Finding("error", "submission-not-scored", message, remedy=_remedy_here(remedy))
+    return Finding("error", "submission-not-scored", message, remedy=_remedy_here(challenge, remedy, format))
 
 
 def without_lines(predictions: MapFrames) -> MapFrames:
@@ -124,12 +122,23 @@ def of_lines_alone(metrics: Sequence[str]) -> tuple[str, ...]:
     return tuple(row.name for row in rows if row.level != "scene" and set(row.needs) <= {"confidences"})
 
 
-def _remedy_here(remedy: Remedy | None) -> Remedy | None:
+def _converted(challenge: Challenge, option: str, format: str) -> str:
+    """Return the command that writes a submission again with an option, in its own format if that can be written."""
+    allowed = [name for name in challenge.formats if format_named(name).write is not None]
+    if format not in allowed:
+        format = allowed[0] if allowed else "geojson"
+    return f"mapgauge convert FILE,{option} OUT --to {format}"
+
+
+def _remedy_here(challenge: Challenge, remedy: Remedy | None, format: str) -> Remedy | None:
     """Return what to do about a file, unless a challenge does not let its participants do it."""
     if remedy is None or VARIABLE in remedy.shell or "format=" in remedy.shell or "trust" in remedy.shell:
         return None
     if "degenerate=drop" in remedy.shell:  # a submission is read as it is
-        return _LEAVE_OUT
+        return Remedy(
+            'Leave such instances out: mg.write(mg.read(file, degenerate="drop"), other)',
+            f"Leave such instances out: {_converted(challenge, 'degenerate=drop', format)}",
+        )
     return remedy
 
 
@@ -139,12 +148,15 @@ def checked(challenge: Challenge, path: str, name: str) -> tuple[CheckedSubmissi
     if name.lower().endswith(".mg"):
         results = unreadable(f"{name}: these are results, expected predictions", _PREDICTIONS)
         return replace(found, findings=(results,)), None
+    format = ""
     try:
-        predictions = replace(read_submission(challenge, path), name=name)
+        content = Content(path, challenge.limits.bytes)
+        format = _format_of(challenge, content)
+        predictions = replace(read(content, format), name=name)
     except MapgaugeError as error:
         # The file has another name here than its owner knows.
         message = error.message.replace(path, name)
-        return replace(found, findings=(unreadable(message, _remedy_here(error.remedy)),)), None
+        return replace(found, findings=(unreadable(message, _remedy_here(challenge, error.remedy, format)),)), None
     except (MemoryError, RecursionError) as error:
         return replace(found, findings=(unreadable(f"{name}: too large or too deep to read ({error})"),)), None
     # What a reader says of its file has the name that the file has here.
@@ -176,18 +188,21 @@ def _findings(challenge: Challenge, predictions: MapFrames) -> Iterator[Finding]
         yield Finding("error", "confidence-missing", text, count=len(predictions.polylines))
     if len(predictions.polylines.coords) and predictions.dimension != challenge.dimension:
         text = f"the points are {predictions.dimension}-D, expected {challenge.dimension}-D"
-        remedy = Remedy("Use predictions.planar()", "Convert it: mapgauge convert FILE,planar OUT")
+        command = _converted(challenge, "planar", predictions.format)
+        remedy = Remedy("Use predictions.planar()", f"Convert it: {command}")
         yield Finding("error", "dimensions-differ", text, count=len(predictions.polylines), remedy=remedy)
     if over:
         return  # the other checks may take long
     classes = challenge.protocol.classes or ()
     # A truth without lines: what a check says is then about the submission alone.
     nothing = MapFrames.of({token: {} for token in challenge.tokens}, classes=classes)
+    if challenge.long_axis is not None:
+        nothing = nothing.with_forward(challenge.long_axis)
     context = Context.of(predictions, nothing, challenge.protocol.region, classes, challenge.protocol)
     with np.errstate(all="ignore"):  # squares of very large coordinates overflow
         for function in _OF_ONE_SIDE:
             yield from function(context)
-        yield from _region(challenge, context.predictions)
+        yield from _region(challenge, context)
 
 
 def _over_limits(challenge: Challenge, predictions: MapFrames) -> Iterator[Finding]:
@@ -230,7 +245,7 @@ def _tokens(challenge: Challenge, predictions: MapFrames) -> Iterator[Finding]:
             f"{len(missing)} of {counted(len(known), 'frame')} of the challenge ({share}) have no entry in the "
             "submission. They count as predicted empty"
         )
-        if len(missing) > _HALF * len(known):
+        if len(missing) >= _HALF * len(known):
             level = "error"
         else:
             level = "warning"
@@ -252,7 +267,8 @@ def _classes(challenge: Challenge, predictions: MapFrames) -> Iterator[Finding]:
     others = {name: count for name, count in counts.items() if count and name not in wanted}
     if others and not any(counts.get(name) for name in wanted):
         text = f"no line is of a class of the challenge ({', '.join(wanted)}); the file has {', '.join(others)}"
-        remedy = Remedy("Use .rename({...})", "Convert it: mapgauge convert FILE,rename=OLD:NEW OUT")
+        command = _converted(challenge, "rename=OLD:NEW", predictions.format)
+        remedy = Remedy("Use .rename({...})", f"Convert it: {command}")
         yield Finding("error", "classes-disjoint", text, count=sum(others.values()), remedy=remedy)
         return
     for name, count in others.items():
@@ -264,13 +280,22 @@ def _classes(challenge: Challenge, predictions: MapFrames) -> Iterator[Finding]:
             yield Finding("warning", "class-never-predicted", text, count=1)
 
 
-def _region(challenge: Challenge, side: MapFrames) -> Iterator[Finding]:
+def _region(challenge: Challenge, context: Context) -> Iterator[Finding]:
     """Yield findings about the unit, the axes and the place of the coordinates, judged by the shape of the region."""
     region = challenge.protocol.region
-    side = without_boxes(side)
-    extent = extent_of(side)
-    if region is None or extent is None or extent.instances < ENOUGH:
+    extent = extent_of(context.predictions)
+    if region is None or extent is None:
         return
+    causes = []
+    if extent.instances >= ENOUGH:
+        causes = list(_other_coordinates(challenge, extent, region))
+    # What evaluate says of lines beyond the region. Its remedies are settings, which a participant cannot change.
+    beyond = (replace(finding, remedy=None) for finding in coordinates.not_for_region(context))
+    yield from causes or beyond
+
+
+def _other_coordinates(challenge: Challenge, extent: Extent, region: Region) -> Iterator[Finding]:
+    """Yield the finding about coordinates that are no metres around the ego, or have other axes."""
     bounds = np.array(check_region(region, challenge.long_axis))
     size = bounds[2:] - bounds[:2]
     reach = max(float(np.abs(extent.low).max()), float(np.abs(extent.high).max()))
@@ -299,24 +324,8 @@ def _region(challenge: Challenge, side: MapFrames) -> Iterator[Finding]:
             other = 0
         if extent.size[other] > _TURNED * extent.size[1 - other]:
             text = (
-                f"the lines measure {extent} m, and the region {shown}: x and y seem to be exchanged. In this "
-                f"challenge the region is longer along {challenge.long_axis}"
+                f"the lines measure {extent} m, and the region {shown}: they lie in the region turned by 90 degrees. "
+                f"In this challenge the region is longer along {challenge.long_axis}. Either the axes are turned by 90 "
+                "or -90 degrees, or x and y are swapped, which mirrors the map. Without truth it cannot be told which"
             )
-            remedy = Remedy("Use .rotate(-90) or .rotate(90)", "Convert it: mapgauge convert FILE,rotate=-90 OUT")
-            yield Finding("warning", "axes-turned", text, count=extent.instances, remedy=remedy)
-            return
-    low, high, _ = survey(side.polylines)
-    outside = (low[:, :2] < bounds[:2] - _MARGIN) | (high[:, :2] > bounds[2:] + _MARGIN)
-    rows = np.flatnonzero(outside.any(axis=1))
-    if len(rows) > _MANY * len(side.polylines):
-        level = "warning"
-    else:
-        level = "note"
-    yield from about_instances(
-        ("predictions", side),
-        rows,
-        level,  # type: ignore[arg-type]
-        code="region-left",
-        text=f"leave the region of {shown} by more than {_MARGIN:g} m",
-        share=True,
-    )
+            yield Finding("warning", "axes-turned", text, count=extent.instances, remedy=_OTHER_AXES)

@@ -54,9 +54,9 @@ class CommonThreshold(NamedTuple):
         """Return the values as a sentence."""
         change = self.rounded - self.pld
         if self.drops:
-            what = f"Dropping predictions below {self.threshold:.2f} and counting the others as certain"
+            what = f"Dropping predictions with a confidence below {self.threshold:.2f} and setting the others to 1"
         else:
-            what = "Counting all predictions as certain"
+            what = "Setting all confidences to 1"
         return f"{what} would give a mean PLD of {self.rounded:.3f} ({change:+.3f})."
 
 
@@ -131,8 +131,8 @@ class Confidence:
         first = f"No threshold lowers the mean PLD of {before:.3f}"
         if self.gains:
             first = (
-                f"Keep {kept}, and treat these as certain: mean PLD {before:.3f} -> {after:.3f} ({after - before:+.3f}"
-                f"{judged})"
+                f"Keep {kept}, and set their confidence to 1: mean PLD {before:.3f} -> {after:.3f} "
+                f"({after - before:+.3f}{judged})"
             )
         lines = [
             f"{first}. Over-confident on average (the mean confidence of all predictions is above the share of hits): "
@@ -202,7 +202,7 @@ class Confidence:
     def about(self) -> str:
         """Return what the columns of the table are, in words."""
         return (
-            f"{_ROUNDED}: predictions below it are dropped, the others count as certain. "
+            f"{_ROUNDED}: predictions below it are dropped, the others get confidence 1. "
             f"{self._held_out}: the same, but the {self.unit}s are split in two halves, and each half has the "
             "threshold that is best for the other half"
         )
@@ -411,7 +411,8 @@ def _findings(solved: Solved, classes: dict[str, ClassConfidence], units: Units)
         text = f"there is only one {units.kind}, so no threshold is judged on others, and there are no intervals"
         yield Finding("warning", "halves-none", text)
     elif few := too_few(units.count, units.kind):
-        yield Finding("warning", "scenes-few", few, count=units.count, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
+        remedy = Remedy.of(f"Evaluate at least {FEWEST} {units.kind}s")
+        yield Finding("warning", "scenes-few", few, count=units.count, remedy=remedy)
     found = classes.items()
     for code, text, names in (
         (

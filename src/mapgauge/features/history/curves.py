@@ -6,7 +6,7 @@ from typing import Any
 
 from mapgauge.features.history.inputs import InputChange
 from mapgauge.features.history.scenes import OnScenes
-from mapgauge.features.history.steps import FittedLevel, HistoryChange
+from mapgauge.features.history.steps import Autocorrelation, FittedLevel, HistoryChange
 from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import value_named
 
@@ -23,11 +23,20 @@ class HistoryCurve:
     stretches: tuple[FittedLevel, ...] = ()  # in which it is constant or a line
     noise: float | None = None  # standard deviation from night to night; None if steps were not searched
     detectable: float | None = None  # the smallest jump in the last night that would be found
+    autocorrelation: float | None = None  # of the noise, from one night to the next; None if it is not known
+    autocorrelation_error: float | None = None  # its standard error for independent noise
 
     @property
     def lower_is_better(self) -> bool | None:
         """The direction of better values; None if a value has none, as a part of PLD."""
         return direction_of(self.key)
+
+    @property
+    def noise_stays(self) -> bool:
+        """Whether noise of one night seems to stay in the next. Then changes are found too often."""
+        if self.autocorrelation is None or self.autocorrelation_error is None:
+            return False
+        return Autocorrelation(self.autocorrelation, self.autocorrelation_error).is_positive
 
     def to_dict(self) -> dict[str, Any]:
         """Return the curve as plain values."""
@@ -39,6 +48,8 @@ class HistoryCurve:
             "stretches": [[part.begin, part.end, part.first, part.last] for part in self.stretches],
             "noise": self.noise,
             "detectable": self.detectable,
+            "autocorrelation": self.autocorrelation,
+            "autocorrelation_error": self.autocorrelation_error,
         }
 
 

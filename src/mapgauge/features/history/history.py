@@ -282,7 +282,11 @@ def _fitted(curve: HistoryCurve) -> HistoryCurve:
     stretches = tuple(
         replace(stretch, begin=present[stretch.begin], end=present[stretch.end - 1] + 1) for stretch in found.stretches
     )
-    return replace(curve, changes=changes, stretches=stretches, noise=found.noise, detectable=found.detectable)
+    fitted = replace(curve, changes=changes, stretches=stretches, noise=found.noise, detectable=found.detectable)
+    if found.autocorrelation is None:
+        return fitted
+    value, error = found.autocorrelation
+    return replace(fitted, autocorrelation=value, autocorrelation_error=error)
 
 
 def _events(curve: HistoryCurve, nights: Sequence[Night], inputs: Sequence[InputChange]) -> Iterable[HistoryEvent]:

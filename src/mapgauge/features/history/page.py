@@ -1,6 +1,7 @@
 """The page of a history: one file with the answer, the curves and the tables. ``history.js`` draws the curves."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mapgauge.features.history.curves import HistoryCurve, HistoryEvent, direction_of
@@ -48,6 +49,7 @@ def page(history: "History", title: str) -> Html:
         about=_about(history),
         switch=_switch(history),
         changes=_changes(history, keys),
+        same=_same_inputs(history),
         inputs=_inputs(history),
         nights=_nights(history),
         left=_left_out(history),
@@ -136,7 +138,7 @@ def _change(history: "History", event: HistoryEvent, value: str) -> Html:
     title = _title(history, event.key)
     label = f"Show {title} of {name} on {night}"
     button = element("button", night, type="button", data_value=value, data_night=str(change.night), aria_label=label)
-    scenes = "" if event.on_scenes is None else event.on_scenes.difference.numbers
+    scenes = "" if event.on_scenes is None else str(event.on_scenes.difference)
     noted = ", ".join(f"{key} {shortened(text, _LONGEST)}" for key, text in event.metadata.items())
     cells = [
         element("th", button, scope="row"),
@@ -152,6 +154,15 @@ def _change(history: "History", event: HistoryEvent, value: str) -> Html:
     ]
     state = {True: "is-worse", False: "is-better", None: None}[event.worse]
     return element("tr", cells, class_=state)
+
+
+def _same_inputs(history: "History") -> Html:
+    """Return a sentence that names the inputs with one value, which have no curve; "" if there are none."""
+    same = [f"{one.title} {one.said}" for one in _input_curves(history) if not one.varies]
+    if not same:
+        return Html("")
+    where = "In this night" if len(history.nights) == 1 else "The same in all nights that have them"
+    return element("p", f"{where}: {'; '.join(same)}.")
 
 
 def _inputs(history: "History") -> Html:
@@ -234,7 +245,7 @@ def _meta(history: "History", keys: Sequence[str]) -> dict[str, Any]:
             if name in curves
         ],
         "curves": curves,
-        "inputs": _input_curves(history),
+        "inputs": [curve.to_dict() for curve in _input_curves(history) if curve.varies],
         "inputNights": sorted({change.night for change in history.inputs}),
     }
 
@@ -263,24 +274,47 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, _DIGITS)
 
 
-def _input_curves(history: "History") -> list[dict[str, Any]]:
-    """Return the curves of the inputs."""
+@dataclass(frozen=True)
+class _InputCurve:
+    """A property of the inputs over all nights."""
+
+    title: str
+    unit: str
+    values: Sequence[float | None]
+    digits: int = 0  # that are printed
+
+    @property
+    def varies(self) -> bool:
+        """Whether two nights have different values."""
+        return len({value for value in self.values if value is not None}) > 1
+
+    @property
+    def said(self) -> str:
+        """The first value, with its unit, as ``5.0 %`` or ``1,200 m``."""
+        value = next(value for value in self.values if value is not None)
+        return f"{value:,.{self.digits}f}{_UNITS.get(self.unit, '')}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the script draws."""
+        return {"title": self.title, "unit": self.unit, "values": self.values, "digits": self.digits}
+
+
+_UNITS = {"in %": " %", "polylines": " polylines", "in metres": " m"}  # after a value
+
+
+def _input_curves(history: "History") -> list[_InputCurve]:
+    """Return the curves of the inputs that any night has."""
     known = [night.pooled for night in history.nights]
     shares = [night.share_without_truth for night in history.nights]
-    found: list[dict[str, Any]] = [
-        {"title": "frames", "unit": "evaluated", "values": [one.frames.get("evaluated") for one in known], "digits": 0},
-        {
-            "title": "frames without truth",
-            "unit": "in %",
-            "values": [None if share is None else round(100 * share, 2) for share in shares],
-            "digits": 1,
-        },
+    without = [None if share is None else round(100 * share, 2) for share in shares]
+    found = [
+        _InputCurve("frames", "evaluated", [one.frames.get("evaluated") for one in known]),
+        _InputCurve("frames without truth", "in %", without, digits=1),
     ]
     for name in history.class_names:
         counts = [None if name not in one.instances else one.instances[name][1] for one in known]
         lengths = [(one.truth_lengths or {}).get(name) for one in known]
-        found.append({"title": f"true {name}", "unit": "polylines", "values": counts, "digits": 0})
-        if any(length is not None for length in lengths):
-            metres = [None if length is None else round(length) for length in lengths]
-            found.append({"title": f"length of true {name}", "unit": "in metres", "values": metres, "digits": 0})
-    return [curve for curve in found if any(value is not None for value in curve["values"])]
+        metres = [None if length is None else round(length) for length in lengths]
+        found.append(_InputCurve(f"true {name}", "polylines", counts))
+        found.append(_InputCurve(f"length of true {name}", "in metres", metres))
+    return [curve for curve in found if any(value is not None for value in curve.values)]

@@ -82,6 +82,7 @@ def _about_group(history: "History", group: Sequence[HistoryEvent]) -> Iterator[
         *_other_metrics(history, group, first_key),
         *_parts(history, event),
         *_scenes(history, event),
+        *_memory(history, event),
         *_inputs(history, event),
     ]
     values: dict[str, float | str | None] = {
@@ -258,12 +259,15 @@ def _scenes(history: "History", event: HistoryEvent) -> Iterator[str]:
         text = f"O{text[1:]}"
     if found.scenes >= FEWEST_SCENES:
         text += f" {bracket(difference.low, difference.high, '+.3f')}"
-        if difference.decided is False:
-            text += ", which other scenes need not show"
     if event.worse is not None:
         alike = found.rose if rises else found.fell  # scenes that changed in the direction of the value
         text += f"; {'worse' if event.worse else 'better'} in {alike} of them"
     yield f"{text}."
+    if not difference.decided:
+        yield (
+            f"These {found.scenes} scenes alone do not decide whether others would change too. The change was found in "
+            "the curve over nights, where it exceeds the noise from night to night."
+        )
     if not found.groups:
         return
     by = history.by.replace("_", " ")
@@ -272,6 +276,18 @@ def _scenes(history: "History", event: HistoryEvent) -> Iterator[str]:
         yield f"This holds for each {by}: {items}."
     else:
         yield f"By {by}: {items}."
+
+
+def _memory(history: "History", event: HistoryEvent) -> Iterator[str]:
+    """Yield that the noise of the curve is not independent, so that changes may be found where there are none."""
+    curve = history.curve(event.class_name, event.key)
+    if not curve.noise_stays:
+        return
+    yield (
+        "Deviations of successive nights from the levels that were found are more alike than those of independent "
+        f"noise are (autocorrelation {curve.autocorrelation:.2f}, standard error {curve.autocorrelation_error:.2f}). "
+        "If noise of one night stays in the next, changes are found too often, so this one may be false."
+    )
 
 
 def _inputs(history: "History", event: HistoryEvent) -> Iterator[str]:

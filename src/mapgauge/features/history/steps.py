@@ -16,7 +16,7 @@ of successive nights show it.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -36,6 +36,8 @@ _FLOOR = SMALLEST / 5  # of the noise: nights of one model and one map have equa
 _COST = 10.0
 _COST_BY_LOGARITHM = 1.4
 _COST_OF_FEW = 18.0
+_ERRORS = 2.0  # standard errors of the autocorrelation from which noise is not independent
+_FEWEST_FREE = 8  # degrees of freedom of the deviations, below which their autocorrelation is not known
 # Makes the quartile of differences of pairs an estimate of a standard deviation, for normal noise.
 _QUARTILE = 2.21914
 _MOST_DIFFERENCES = 2000  # that are compared with each other; of more nights, the last ones
@@ -90,6 +92,18 @@ class FittedLevel:
         return self.first != self.last
 
 
+class Autocorrelation(NamedTuple):
+    """How much the deviation of a night from its level stays in the next night: 0 for independent noise."""
+
+    value: float  # at lag 1
+    error: float  # its standard error for independent noise
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether it is above what independent noise gives. About 1 of 50 curves with such noise is."""
+        return self.value > _ERRORS * self.error
+
+
 @dataclass(frozen=True)
 class FittedCurve:
     """The stretches of a curve, and what changed between and in them."""
@@ -98,6 +112,7 @@ class FittedCurve:
     changes: tuple[HistoryChange, ...]
     noise: float  # standard deviation from night to night
     points: int  # nights that differ from the night before, or all nights
+    autocorrelation: Autocorrelation | None  # None if it is not known
 
     @property
     def detectable(self) -> float:
@@ -149,19 +164,55 @@ def fit(values: Sequence[float]) -> FittedCurve | None:
         return None
     nights = np.asarray(values, np.float64)
     begins = np.flatnonzero(np.append(True, np.diff(nights) != 0))
-    if len(begins) < FEWEST:
+    is_known = len(begins) >= FEWEST
+    if not is_known:
         begins = np.arange(len(nights))
     curve = nights[begins]
     noise = noise_of(curve)
     stretches = _stretches(curve, noise)
     changes = _changes(stretches, noise)
     ends = [*begins[1:].tolist(), len(nights)]
+    autocorrelation = None
+    if is_known and noise > _FLOOR:
+        autocorrelation = _autocorrelation(curve, stretches)
     return FittedCurve(
         tuple(replace(part, begin=int(begins[part.begin]), end=ends[part.end - 1]) for part in stretches),
         tuple(_with_nights(change, begins.tolist(), ends) for change in changes),
         noise,
         points=len(curve),
+        autocorrelation=autocorrelation,
     )
+
+
+def _autocorrelation(curve: Floats, stretches: Sequence[FittedLevel]) -> Autocorrelation | None:
+    """Return the autocorrelation at lag 1 of the deviations from the stretches; None with few of them.
+
+    Only pairs of nights of one stretch count. A stretch is fitted to its nights, which makes the products of their
+    deviations negative in the mean. ``expected`` is this mean in units of the variance: the sum of the elements of the
+    hat matrix beside its diagonal, with the sign changed. It is subtracted.
+    """
+    products = 0.0
+    expected = 0.0
+    squares = 0.0
+    pairs = 0
+    free = 0
+    for stretch in stretches:
+        count = stretch.nights
+        if count < 2:
+            continue
+        deviation = curve[stretch.begin : stretch.end] - np.linspace(stretch.first, stretch.last, count)
+        products += float((deviation[1:] * deviation[:-1]).sum())
+        squares += float((deviation**2).sum())
+        pairs += count - 1
+        free += count - 1
+        expected -= (count - 1) / count
+        if stretch.is_line:
+            places = np.arange(count) - (count - 1) / 2
+            expected -= float((places[1:] * places[:-1]).sum() / (places**2).sum())
+            free -= 1
+    if free < _FEWEST_FREE or squares == 0:
+        return None
+    return Autocorrelation((products / (squares / free) - expected) / pairs, 1 / math.sqrt(pairs))
 
 
 def _with_nights(change: HistoryChange, begins: Sequence[int], ends: Sequence[int]) -> HistoryChange:

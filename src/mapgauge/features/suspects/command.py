@@ -10,14 +10,22 @@ from mapgauge.cli import options as o
 from mapgauge.cli import output as out
 from mapgauge.cli.command import command
 from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
+from mapgauge.cli.inputs import InputReader
 from mapgauge.cli.methods import Methods
 from mapgauge.cli.parsing import refuse, valid
 from mapgauge.cli.targets import check_targets
 
 if TYPE_CHECKING:
+    from mapgauge.cli.methods import Choose
     from mapgauge.features.suspects.suspicious_truth import SuspiciousPlace, SuspiciousTruth
+    from mapgauge.frames.map_frames import MapFrames
 
 _LABELS = {"not_found": "not found", "not_in_truth": "not in truth", "shifted": "shifted"}
+_HEADER = ("", "kind", "class", "saves PLD", "frames", "of", "metres", "x", "y", "shift (m)", "first frame")
+_OF_PLACES = ("frames", "of", "x", "y")  # columns that say nothing without poses
+_GIVE_POSES = (
+    "to join frames to places, give poses: --poses FILE, or evaluate with those of the truth, TRUTH,poses=FILE"
+)
 _COLUMNS = (
     "rank",
     "kind",
@@ -64,12 +72,20 @@ def suspects(options: SuspectsOptions) -> None:
         valid("--output", check_suffix, options.output)
     sides = Methods.of("suspects", options.files, protocol=options.protocol, workers=options.workers)
     if len(sides.names) < 2:
-        refuse("FILE", f"give two or more methods: suspicious is where they agree. {sides.names[0]} is one")
+        refuse("FILE", f"give the results of two or more methods; there is one: {sides.names[0]}")
     check_targets([options.output], [*sides.files, options.poses])
 
     from mapgauge import suspicious_truth
+    from mapgauge.features.error_map.error_map import has_poses
+    from mapgauge.features.suspects.suspicious_truth import no_place
 
-    methods = sides.load(cutoff=True, metrics=("pld",))
+    if options.output is None or options.poses is not None:
+        choose = None
+    else:
+        choose = _refuse_without_poses(sides)
+    methods = sides.load(cutoff=True, metrics=("pld",), choose=choose)
+    if choose is not None and not any(has_poses(method) for method in methods):
+        raise no_place(str(sides.files[0]))
     with out.progress("comparing methods") as advance:
         found = suspicious_truth(
             methods, names=sides.names, poses=options.poses, workers=options.workers, progress=advance
@@ -78,6 +94,25 @@ def suspects(options: SuspectsOptions) -> None:
     if options.output is not None:
         found.save(options.output)
         out.inform(f"places in {options.output}")
+
+
+def _refuse_without_poses(sides: Methods) -> "Choose":
+    """Return what refuses predictions and truth of which no file has poses, before the first of them is evaluated."""
+    from mapgauge.features.suspects.suspicious_truth import no_place
+
+    *predictions, truth = sides.files
+    is_first = True
+
+    def check(x: "MapFrames", y: "MapFrames") -> "tuple[MapFrames, MapFrames]":
+        nonlocal is_first
+        if is_first and x.poses is None and y.poses is None:
+            reader = InputReader(workers=sides.workers)
+            if all(reader.predictions(path).poses is None for path in predictions[1:]):
+                raise no_place(str(truth))
+        is_first = False
+        return x, y
+
+    return check
 
 
 @dataclass(frozen=True)
@@ -97,12 +132,20 @@ class SuspiciousPlaces(Document):
         """Return the sentence, the places, and the command that draws the first."""
         found = self.found
         yield Line(f"{found.sentence} ({counted_frames(found)})")
+        if not found.has_poses:
+            yield Line(_GIVE_POSES)
         shown = found.places[: self.count]
         if not shown:
             return
-        header = ["", "kind", "class", "saves PLD", "frames", "of", "metres", "x", "y", "shift (m)", "first frame"]
-        body = [self._row(rank, place) for rank, place in enumerate(shown, start=1)]
-        yield out.Table("Suspicious places, those first where correcting the truth saves most", header, body, fixed=3)
+        if found.has_poses:
+            title = "Suspicious places"
+            header = list(_HEADER)
+        else:
+            title = "Suspicious lines of single frames"
+            header = [name for name in _HEADER if name not in _OF_PLACES]
+        rows = [self._row(rank, place) for rank, place in enumerate(shown, start=1)]
+        body = [[row[name] for name in header] for row in rows]
+        yield out.Table(f"{title}, those first where correcting the truth saves most", header, body, fixed=3)
         changes = [
             f"{name} {before:.3f} to {after:.3f}"
             for name, before, after in zip(found.names, found.before, found.after, strict=True)
@@ -111,8 +154,8 @@ class SuspiciousPlaces(Document):
         files = " ".join(shlex.quote(file) for file in self.files)
         yield Line(f"draw the first: mapgauge show {files} --frame {shlex.quote(shown[0].tokens[0])} -o frame.png")
 
-    def _row(self, rank: int, place: "SuspiciousPlace") -> list[str]:
-        return [
+    def _row(self, rank: int, place: "SuspiciousPlace") -> dict[str, str]:
+        cells = [
             str(rank),
             _LABELS[place.kind],
             place.class_name,
@@ -125,6 +168,7 @@ class SuspiciousPlaces(Document):
             "-" if place.shift != place.shift else f"{place.shift:.2f}",
             place.tokens[0],
         ]
+        return dict(zip(_HEADER, cells, strict=True))
 
     def to_dict(self) -> Any:
         """Return everything."""

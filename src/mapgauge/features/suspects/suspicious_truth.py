@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapgauge.errors import InvalidInput, Remedy
-from mapgauge.features.error_map.error_map import drive_of
+from mapgauge.features.error_map.error_map import drive_of, has_poses
 from mapgauge.features.suspects.drafting import Draft, Kind, World, added_places, shifted_places, unfound_places
 from mapgauge.features.suspects.evidence import evidence_of, lone_lines
 from mapgauge.features.suspects.observing import ThinnedLines, observe, true_lines
@@ -68,6 +68,11 @@ _NOUNS: dict[Kind, tuple[str, str]] = {
 }
 
 
+# What the number of places means without poses.
+_ALONE = "There are no poses, so frames were not placed in the world"
+_COUNTED_ALONE = "a label can count once in each frame that shows it, and it is not known whether most of these agree"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class SuspiciousTruth:
     """The places where the truth may be wrong, those first where correcting it saves most PLD."""
@@ -89,12 +94,22 @@ class SuspiciousTruth:
 
     @property
     def sentence(self) -> str:
-        """How many places there are, and of which kinds."""
+        """How many places there are, and of which kinds. Without poses, a second sentence says what the count means."""
+        if not self.has_poses:
+            return self._of_single_frames()
         if not self.places:
             return "no place was found where the truth may be wrong"
-        parts = [counted(count, *_NOUNS[kind]) for kind, count in self.counts().items() if count]
         where = counted(len(self.places), "place where the truth may be wrong", "places where the truth may be wrong")
-        return f"{where}: {', '.join(parts)}"
+        return f"{where}: {self._kinds()}"
+
+    def _of_single_frames(self) -> str:
+        if not self.places:
+            return f"no line of a single frame was found where the truth may be wrong. {_ALONE}"
+        lines = counted(len(self.places), "line of a single frame", "lines of single frames")
+        return f"{lines} where the truth may be wrong: {self._kinds()}. {_ALONE}: {_COUNTED_ALONE}"
+
+    def _kinds(self) -> str:
+        return ", ".join(counted(count, *_NOUNS[kind]) for kind, count in self.counts().items() if count)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values for JSON."""
@@ -111,11 +126,19 @@ class SuspiciousTruth:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the places as lines in the world: GeoJSON (``.geojson`` or ``.json``). They need poses."""
         if not self.has_poses:
-            raise InvalidInput(
-                "without poses, suspicious lines have no place in the world",
-                remedy=Remedy("Pass poses= with a file of poses", "Give a file with --poses"),
-            )
+            raise no_place("the suspicious places")
         save_places(self.to_dict(), [place.line for place in self.places], Path(path))
+
+
+def no_place(where: str) -> InvalidInput:
+    """Return the error that lines cannot be written, because they have no place in the world."""
+    return InvalidInput(
+        f"{where}: no poses, so suspicious lines have no place in the world and cannot be written",
+        remedy=Remedy(
+            "Pass poses= with a file of poses, or evaluate truth that has poses",
+            "Give a file with --poses, give the poses of the truth with TRUTH,poses=FILE, or leave --output out",
+        ),
+    )
 
 
 def suspicious_truth(
@@ -163,7 +186,7 @@ def suspicious_truth(
 
         observed.append(observe(method, workers, advance))
     lines = true_lines(first, workers)
-    world = _world_of(first, poses)
+    world = _world_of(methods, poses)
     evidence = evidence_of(lines, observed, has_ego=first.protocol.has_ego, has_poses=world is not None)
     predictions = [method.need_data().sides[0] for method in methods]
     lone = lone_lines(predictions, observed)
@@ -272,12 +295,15 @@ def _ends(side: MapFrames) -> Indices:
     return np.concatenate([of, points], axis=1)
 
 
-def _world_of(first: Results, poses: MapFrames | str | os.PathLike[str] | None) -> World | None:
-    """Return where the frames are in the world; None without poses."""
-    sides = first.need_data().sides
-    if poses is None and all(side.poses is None for side in sides):
-        return None
-    drive = drive_of(first, sides, poses)
+def _world_of(methods: Sequence[Results], poses: MapFrames | str | os.PathLike[str] | None) -> World | None:
+    """Return where the frames are in the world; None without poses. The first method that has poses gives them."""
+    first = methods[0]
+    if poses is None:
+        with_poses = [method for method in methods if has_poses(method)]
+        if not with_poses:
+            return None
+        first = with_poses[0]
+    drive = drive_of(first, first.need_data().sides, poses)
     assert drive.poses is not None
     locate = [f"{drive.name or 'poses'}: the pose of frame {token}" for token in drive.tokens]
     return World.of(check_poses(drive.poses, len(drive), locate.__getitem__), drive.scenes or first.scenes)

@@ -391,7 +391,9 @@ def _findings(
             text += ": what lies outside is not compared"
             yield Finding("note", "region-exceeded", text, count=extent.instances)
     if few := too_few(scenes, "scene"):  # intervals are drawn from scenes
-        yield Finding("warning", "scenes-few", few, count=scenes, remedy=Remedy.of(f"Evaluate at least {FEWEST}"))
+        yield Finding(
+            "warning", "scenes-few", few, count=scenes, remedy=Remedy.of(f"Evaluate at least {FEWEST} scenes")
+        )
 
 
 def _misfits(

@@ -1,7 +1,7 @@
 """Frames from above: one frame, and the frames of a scene as small panels."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle, pairwise
 from typing import Any, TypeAlias
 
@@ -25,7 +25,6 @@ from mapgauge.results.scene_order import scene_frames, seconds_of, timestamps_of
 from mapgauge.typing import Forward
 from mapgauge.views.figures.panel import (
     EGO,
-    LEGIBLE,
     MissedHandle,
     Paint,
     Panel,
@@ -37,9 +36,11 @@ from mapgauge.views.figures.panel import (
     hollow_points,
     ignored_line,
     link_handles,
+    pairs_drawn,
     prediction_line,
     sure,
     truth_line,
+    unmatched_points,
     value_lines,
 )
 from mapgauge.views.figures.style import (
@@ -59,6 +60,7 @@ from mapgauge.views.figures.style import (
     word_of,
     wrapped,
 )
+from mapgauge.words import counted
 
 # Inches, of a panel.
 NARROWEST = 1.7
@@ -135,7 +137,9 @@ def frame(
     else:
         across = check_whole("columns", columns, 1)
     places = [divmod(k, across) for k in range(len(panels))]
-    sheet, view = sheet_of(panels, places, view, handles=legend_of(panels, colours, view), title=title, ax=ax)
+    sheet, view = sheet_of(
+        panels, places, view, handles=lambda sized: legend_of(panels, colours, sized), title=title, ax=ax
+    )
     for k, (axes, panel) in enumerate(zip(sheet.axes, panels, strict=True)):
         draw_panel(axes, view, panel, place=k, left=k % across == 0, bottom=k + across >= len(panels))
     return sheet.finished(None if ax is None else title)
@@ -145,7 +149,7 @@ def sheet_of(
     panels: Sequence[Panel],
     places: Sequence[tuple[int, int]],
     view: View,
-    handles: list[Artist],
+    handles: Callable[[View], list[Artist]],
     title: str | None,
     ax: GivenAxes,
     *,
@@ -154,8 +158,9 @@ def sheet_of(
 ) -> tuple[Canvas, View]:
     """Return the given axes, or a new figure with a legend and a title, and the view with the width of a panel.
 
-    ``places`` are the row and the column of each panel. ``narrowest`` is the smallest width of a panel and ``margin``
-    the room on the left, both in inches.
+    ``places`` are the row and the column of each panel. ``handles`` returns the entries of the legend for a view with
+    the width of a panel, because some marks are drawn only if they are legible. ``narrowest`` is the smallest width of
+    a panel and ``margin`` the room on the left, both in inches.
     """
     if ax is not None:
         sheet = given(ax, len(panels))
@@ -171,7 +176,7 @@ def sheet_of(
         view = view._replace(width=view.width * TALLEST * look().room / view.height)
     full = left + columns * (view.width + between) - between + right
     width = max(full, look().column)  # the legend needs room even if the panels are narrow
-    legend = legend_columns(handles, width, 5, by_rows=False)
+    legend = legend_columns(handles(view), width, 5, by_rows=False)
     bottom = BOTTOM * look().room + line * len(legend[0]) + 0.05
     if title:
         titles = wrapped(title, width)
@@ -302,10 +307,9 @@ def legend_of(panels: Sequence[Panel], colours: dict[str, str], view: View) -> l
     ]
     if any(panel.assignment.ignored for panel in panels):
         entries.append(("ignored", ignored_line(_NONE)))
-    legible = [panel for panel in with_truth if panel.predictions and panel.detail and view.scale * 96 / 72 >= LEGIBLE]
-    if any(len(match.pairs) for panel in legible for match in panel.assignment.matches):
+    if any(len(match.pairs) for panel in panels for match in pairs_drawn(panel, view)):
         entries.append(("matched points", Line2D([], [], color=INK, linewidth=0.5)))
-    if legible:
+    if any(unmatched_points(panel, view) for panel in panels):
         entries.append(("unmatched point", hollow_points(_NONE, GREY, 2.6)))
     entries += link_handles(panels)
     if view.ego:
@@ -363,11 +367,10 @@ def _prediction_entries(panels: Sequence[Panel], view: View) -> list[Entry]:
     """Return what the legend says of predictions."""
     if not panels:
         return []
-    if view.confidence:
-        least = f" from {view.confidence:g}"
-    else:
-        least = ""
-    entries: list[Entry] = [(f"prediction (width: confidence{least})", prediction_line(_NONE, GREY))]
+    entries: list[Entry] = [("prediction (width: confidence)", prediction_line(_NONE, GREY))]
+    hidden = sum(sure(line) < view.confidence for panel in panels for line in panel.assignment.predictions)
+    if hidden:
+        entries.append((f"{counted(hidden, 'is', 'are')} hidden, below {view.confidence:g}", Line2D([], [], ls="none")))
     cutoffs = [panel.assignment.cutoff for panel in panels if panel.in_errors]
     cutoff = cutoffs[0] if cutoffs else None
     if cutoff is not None and set(cutoffs) == {cutoff}:
@@ -473,11 +476,12 @@ def scene(
             }
             panels.append(Panel(name, frame, values={}, paint=paint, **shown))
             places.append((k // columns * len(methods) + m, k % columns))
-    if tracked:
-        handles = legend_of(panels, {}, view)
-        handles.append(Line2D([], [], linestyle="none", label="colour: track"))
-    else:
-        handles = legend_of(panels, colours, view)
+
+    def handles(sized: View) -> list[Artist]:
+        if tracked:
+            return [*legend_of(panels, {}, sized), Line2D([], [], linestyle="none", label="colour: track")]
+        return legend_of(panels, colours, sized)
+
     margin = LEFT + (LINE if len(methods) > 1 else 0)
     sheet, view = sheet_of(
         panels, places, view, handles=handles, title=title, ax=ax, narrowest=NARROWEST_PANEL, margin=margin

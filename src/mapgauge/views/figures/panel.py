@@ -19,7 +19,7 @@ from mapgauge.frames.instances import Instance
 from mapgauge.frames.links import LINK_STATES, FrameLink
 from mapgauge.markup import number, stroke_width
 from mapgauge.metrics.colours import FOUND, MISSED
-from mapgauge.results.assignment import Assignment
+from mapgauge.results.assignment import Assignment, Match
 from mapgauge.results.marks import far_colour, levels_of, runs_of
 from mapgauge.typing import Floats, Points
 from mapgauge.views.figures.style import GREY, INK, PALE, look, plain, round_step, shortened, width_of, word_of
@@ -211,15 +211,11 @@ def draw_panel(axes: Axes, view: View, panel: Panel, place: int, *, left: bool, 
                 axes.add_line(found_line(at, width, faint=j in panel.found_by_hidden(view), name=name))
             else:
                 axes.add_line(truth_line(at, paint.truth[j], width, alone=alone, name=name))
-    legible = panel.detail and view.scale * 96 / 72 >= LEGIBLE
-    if panel.truth and panel.predictions and legible:
-        for match in assignment.matches:
-            x = assignment.predictions[match.prediction]
-            y = assignment.truth[match.truth]
-            if sure(x) < view.confidence:
-                continue
-            ends = np.stack([view.drawn(x.points[match.pairs[:, 0]]), view.drawn(y.points[match.pairs[:, 1]])], axis=1)
-            axes.add_patch(pairs_of_points(ends, name=f"pairs-{match.prediction}-{place}"))
+    for match in pairs_drawn(panel, view):
+        x = assignment.predictions[match.prediction]
+        y = assignment.truth[match.truth]
+        ends = np.stack([view.drawn(x.points[match.pairs[:, 0]]), view.drawn(y.points[match.pairs[:, 1]])], axis=1)
+        axes.add_patch(pairs_of_points(ends, name=f"pairs-{match.prediction}-{place}"))
     if panel.predictions:
         levels = levels_of(assignment)
         for i in np.argsort([sure(line) for line in assignment.predictions], kind="stable").tolist():
@@ -238,8 +234,9 @@ def draw_panel(axes: Axes, view: View, panel: Panel, place: int, *, left: bool, 
                 colour = far_colour(run.level) or paint.predictions[i]
                 part = name if k == 0 else f"{name}-{k}"
                 axes.add_line(prediction_line(view.drawn(run.points), colour, alone=alone, width=width, name=part))
-    if panel.marks and legible:
-        _mark_unmatched(axes, view, panel, place=place)
+    size = float(np.clip(0.35 * view.scale, 1.4, 2.6))
+    for points, colour, name in unmatched_points(panel, view):
+        axes.add_line(hollow_points(view.drawn(points), colour, size, name=f"{name}-{place}"))
     draw_links(axes, view, panel, place=place)
     if view.ego:
         if view.forward == "x":
@@ -379,12 +376,27 @@ def pairs_of_points(ends: NDArray[np.float64], *, name: str) -> PathPatch:
     return PathPatch(path, fill=False, edgecolor=INK, linewidth=0.35, alpha=0.6, zorder=3, gid=name)
 
 
-def _mark_unmatched(axes: Axes, view: View, panel: Panel, place: int) -> None:
-    """Mark the unmatched points of matched polylines."""
-    size = float(np.clip(0.35 * view.scale, 1.4, 2.6))
+def is_legible(panel: Panel, view: View) -> bool:
+    """Whether a panel shows points: a metre is large enough."""
+    return panel.detail and view.scale * 96 / 72 >= LEGIBLE
+
+
+def pairs_drawn(panel: Panel, view: View) -> list[Match]:
+    """Return the matches whose pairs of points a panel shows."""
+    if not panel.truth or not panel.predictions or not is_legible(panel, view):
+        return []
+    predictions = panel.assignment.predictions
+    return [match for match in panel.assignment.matches if sure(predictions[match.prediction]) >= view.confidence]
+
+
+def unmatched_points(panel: Panel, view: View) -> list[tuple[Points, str, str]]:
+    """Return the unmatched points of each matched polyline that a panel shows, their colour and their name."""
+    if not panel.marks or not is_legible(panel, view):
+        return []
     assignment = panel.assignment
     paint = panel.paint
     edge = GREY if panel.in_errors else None
+    found = []
     for match in assignment.matches:
         x = match.prediction
         y = match.truth
@@ -392,13 +404,12 @@ def _mark_unmatched(axes: Axes, view: View, panel: Panel, place: int) -> None:
             (panel.truth, "truth", y, assignment.truth[y], edge or paint.truth[y], match.pairs[:, 1]),
             (panel.predictions, "prediction", x, assignment.predictions[x], paint.predictions[x], match.pairs[:, 0]),
         ):
-            if sure(line) < view.confidence:
+            if not shown or sure(line) < view.confidence:
                 continue
             alone = np.setdiff1d(np.arange(len(line.points)), partners)
-            if shown and len(alone):
-                at = view.drawn(line.points[alone])
-                name = f"unmatched-{side}-{index}-{place}"
-                axes.add_line(hollow_points(at, colour, size, name=name))
+            if len(alone):
+                found.append((line.points[alone], colour, f"unmatched-{side}-{index}"))
+    return found
 
 
 def arrow_ends(frame: Assignment, link: FrameLink) -> tuple[Points, Points]:
