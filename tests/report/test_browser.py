@@ -70,7 +70,8 @@ def test_the_list_has_the_values_of_the_results_worst_first(show: Show, one: Pat
     page = show(one, "#columns=all")
     rows = methods[0].frames()
     assert tokens(page) == [row["token"] for row in rows]
-    for name, key in (("PLD", "pld"), ("detection", "detection"), ("missed", "missed"), ("false", "false")):
+    titles = {"PLD": "pld", "detection": "detection", "missed (part)": "missed", "false (part)": "false"}
+    for name, key in titles.items():
         assert column(page, name) == [f"{row[key]:.3f}" for row in rows]
     assert column(page, "hits of Chamfer-AP@0.5") == [str(row["hits:ap_chamfer@0.5"]) for row in rows]
     assert page.locator("#count").inner_text() == "30 of 30 frames"
@@ -82,7 +83,7 @@ def test_a_class_is_listed_and_drawn_alone(show: Show, one: Path, methods: list[
     page.get_by_label("divider", exact=True).check()
     rows = methods[0].frames(class_name="divider")
     assert tokens(page) == [row["token"] for row in rows]
-    assert column(page, "confidence") == [f"{row['confidence']:.3f}" for row in rows]
+    assert column(page, "confidence (part)") == [f"{row['confidence']:.3f}" for row in rows]
     assert 0 < visible(page, ".instance") < before
     assert page.locator('.panel .instance:visible:not([aria-label*=", divider"])').count() == 0
     page.get_by_label("all", exact=True).check()
@@ -144,7 +145,7 @@ def test_frames_can_be_listed_by_the_reason_why_they_are_drawn(show: Show, one: 
     page.select_option("#why", "drawn")
     assert page.locator("#count").inner_text() == "12 of 30 frames"
     page.select_option("#why", "highest missed")
-    missed = column(page, "missed")
+    missed = column(page, "missed (part)")
     assert 0 < len(missed) < 12
     page.locator("#list tbody tr[data-frame]").first.click()
     assert "highest missed" in page.locator("#reasons").inner_text()

@@ -648,7 +648,7 @@ def test_an_example_says_who_has_more_of_what(show: Show, two: Path) -> None:
     page = show(two)
     captions = page.locator("#examples .caption").all_inner_texts()
     assert captions
-    assert all(re.match(r"(good|poor) has more: .+ \+[\d.]+$", text) for text in captions)
+    assert all(re.match(r"(good|poor) has [\d.]+ more: .+, \w+$", text) for text in captions)
     assert page.locator("#examples-about").inner_text().startswith("causes of PLD")
 
 

@@ -194,7 +194,7 @@ function aboutExamples(taken) {
   const keys = taken.map(({ finding }) => finding.key);
   const metric = mainTitle();
   const what = keys.every((key) => causeKeys.includes(key)) ? `causes of ${metric}` : keys.every((key) => partKeys().includes(key)) ? `parts of ${metric}` : "values";
-  const more = taken.some(({ finding }) => finding.other !== null) ? "; + is how much more than the other method" : "";
+  const more = taken.some(({ finding }) => finding.other !== null) ? ", beside the other method" : "";
   return `${what}, for a class in a frame${more}`;
 }
 
@@ -209,9 +209,10 @@ function showExamples(now) {
   }
   const buttons = taken.map(({ frame, finding }) => {
     const said = `${causeTitle(finding.key)}, ${finding.name}`;
-    const whose = finding.other === null ? [] : [`${meta.methods[finding.method]} has more: `];
-    const value = finding.other === null ? finding.value(frame).toFixed(2) : `+${finding.value(frame).toFixed(2)}`;
-    const button = thumbButton(frame, finding.method, now, [methodSwatch(finding.method), ...whose, element("b", { textContent: said }), ` ${value}`]);
+    const amount = finding.value(frame).toFixed(2);
+    const whose = finding.other === null ? "" : `${meta.methods[finding.method]} has ${amount} more: `;
+    const value = finding.other === null ? ` ${amount}` : "";
+    const button = thumbButton(frame, finding.method, now, [methodSwatch(finding.method), whose, element("b", { textContent: said }), value]);
     button.addEventListener("click", () => {
       change({ frame });
       $$("workbench").scrollIntoView({ block: "start" });
