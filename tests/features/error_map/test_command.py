@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.text import Annotation
 from tests.cli.conftest import Run, caller
 from tests.features.error_map import planted
 
@@ -159,9 +160,10 @@ def test_the_figure_numbers_the_places_of_the_table_where_they_are_in_the_world(
     for count in (0, 2, 5):
         figure = mg.plot.errors(made, worst=count)
         missed, difference = figure.axes[1:3]
-        for axes, kind in ((missed, "missed"), (difference, "difference")):
-            numbers = [text for text in axes.texts if (text.get_gid() or "").startswith("place-")]
-            places = made.worst("poor", kind=kind, count=count)
+        lost = made.worst("poor", count=count)
+        less = made.worst("poor", kind="difference", count=count)
+        for axes, places in ((missed, lost), (difference, less)):
+            numbers = [text for text in axes.texts if isinstance(text, Annotation) and text.get_gid()]
             assert [text.get_text() for text in numbers] == [str(k) for k in range(1, len(places) + 1)]
             # All areas are moved by the same distance as their coordinates.
             moved = {
