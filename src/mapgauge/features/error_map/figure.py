@@ -108,8 +108,9 @@ def errors(
     # Coordinates need room around each area. How many metres this is depends on the scale, which depends on the room.
     for _ in range(2):
         tiles = packed(found.bounds[chosen], aspect, max(MARGIN, _LABELS * look().room * tiles.width / width))
-    # Each panel has a heading, and the bars of colours are below.
-    height = (width * tiles.height / tiles.width + 0.3 * look().room) * len(panels) + 0.6 * look().room
+    # Each panel has a heading and a scale, and the bars of colours are below.
+    room = (0.3 + _LABELS / 2) * look().room
+    height = (width * tiles.height / tiles.width + room) * len(panels) + 0.6 * look().room
     height = min(height, 1.4 * look().page)
     sheet = canvas(width, height, len(panels), rows=len(panels), ax=ax)
     for axes, (name, kind) in zip(sheet.axes, panels, strict=True):
@@ -203,13 +204,14 @@ def _draw_map(axes: Axes, made: ErrorMap, name: str, kind: Kind, found: Areas, c
     drawn.set_clim(*((-1, 1) if kind == "difference" else (0, 1)))
     axes.add_collection(drawn)
     axes.set_xlim(0, tiles.width)
-    axes.set_ylim(0, tiles.height)
-    axes.set_aspect("equal")
-    axes.set_axis_off()
-    _draw_scale(axes, tiles.width)
-    heading = f"{name} less {made.names[0]}" if kind == "difference" else name
     figure: Any = axes.get_figure(root=True)
     width = figure.get_size_inches()[0]
+    below = _LABELS / 2 * look().room * tiles.width / width  # the scale is below the coordinates of the areas
+    axes.set_ylim(-below, tiles.height)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    _draw_scale(axes, tiles.width, -below)
+    heading = f"{name} less {made.names[0]}" if kind == "difference" else name
     axes.set_title(shortened(heading, 0.45 * width, look().normal), fontsize=look().normal, color=INK)
 
 
@@ -218,7 +220,7 @@ def _draw_coordinates(axes: Axes, bounds: Floats, left: float, bottom: float) ->
     x_min, y_min, x_max, y_max = bounds.tolist()
     figure: Any = axes.get_figure(root=True)
     inch = figure.dpi / abs(axes.transData.transform((1, 0)) - axes.transData.transform((0, 0)))[0]  # in metres
-    if min(x_max - x_min, y_max - y_min) < _APART * inch / 2 or max(x_max - x_min, y_max - y_min) < _APART * inch:
+    if min(x_max - x_min, y_max - y_min) < _APART * inch / 3 or max(x_max - x_min, y_max - y_min) < _APART * inch:
         return
     step = round_step(_APART * look().room * inch)
     gap = 0.03 * inch
@@ -300,13 +302,13 @@ def _free(at: Floats, taken: Sequence[Floats]) -> Floats:
     return offsets[0]
 
 
-def _draw_scale(axes: Axes, width: float) -> None:
+def _draw_scale(axes: Axes, width: float, y: float) -> None:
     """Draw a line of a round length, with the length."""
     length = round_step(width / 12)
-    axes.plot([0, length], [0, 0], color=INK, linewidth=1.2 * look().pen, clip_on=False)
+    axes.plot([0, length], [y, y], color=INK, linewidth=1.2 * look().pen, clip_on=False)
     axes.annotate(
         f"{length:g} m",
-        (length, 0),
+        (length, y),
         xytext=(3, 0),
         textcoords="offset points",
         fontsize=look().small,
