@@ -23,6 +23,7 @@ from mapgauge.cameras.opening import open_rig
 from mapgauge.cameras.projection import ground_lines, project, vehicle_from_frame
 from mapgauge.demo import demo_world
 from mapgauge.report import write_report
+from mapgauge.views.report.drawings import least_confidence
 
 IMAGES = Path(__file__).parent / "images"
 TOKEN = "scene-0003-2"
@@ -38,11 +39,17 @@ def values_of(results: mg.Results, token: str) -> dict[str, float]:
     return {"pld": row["pld"]} | {key: value for key in keys if (value := of_frame.mean[key]) is not None}
 
 
+def least_of(results: mg.Results) -> float:
+    """The least confidence of a prediction that ``mapgauge show`` draws."""
+    return least_confidence(results.scores.confidence, int(results.scores.true.sum()))
+
+
 def draw_frame() -> None:
     """One frame with its matches, as ``mapgauge show`` draws it."""
     predictions, truth = demo_world(40, predictions=25)
     results = mg.evaluate(predictions, truth)
-    figure = plot.frame(results.assignment(TOKEN), region=(60, 30), values=values_of(results, TOKEN))
+    values = values_of(results, TOKEN)
+    figure = plot.frame(results.assignment(TOKEN), region=(60, 30), values=values, confidence=least_of(results))
     plot.save(figure, IMAGES / "frame.svg")
 
 
@@ -50,7 +57,10 @@ def draw_worst() -> None:
     """The worst frame of the tutorial, as ``mapgauge show`` draws it, at a low resolution."""
     results = mg.evaluate(*demo_world(80))
     token = results.frames(count=1)[0]["token"]
-    figure = plot.frame(results.assignment(token), region=(60, 30), values=values_of(results, token), title=token)
+    values = values_of(results, token)
+    figure = plot.frame(
+        results.assignment(token), region=(60, 30), values=values, title=token, confidence=least_of(results)
+    )
     figure.savefig(IMAGES / "worst.png", dpi=130, metadata={"Software": None})
 
 

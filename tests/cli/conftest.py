@@ -12,6 +12,7 @@ from tests.commands import UNWANTED
 import mapgauge as mg
 from mapgauge.cli import main
 from mapgauge.demo import demo_world
+from mapgauge.scoring.data import STOPPED
 
 FRAMES = 20
 
@@ -70,6 +71,7 @@ def caller(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         monkeypatch.setattr("sys.argv", ["mapgauge", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
             main()
+        STOPPED.clear()  # a process that was interrupted ends; this one goes on with other tests
         captured = capsys.readouterr()
         return subprocess.CompletedProcess([], int(ended.value.code or 0), captured.out, captured.err)
 

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.text import Annotation
 from tests.cli.conftest import Run, caller
 from tests.features.error_map import planted
 
 import mapgauge as mg
 from mapgauge.errors import InvalidInput
 from mapgauge.features.error_map.around import around_ego
+from mapgauge.features.error_map.figure import _BADGE, _free
 
 
 @pytest.fixture
@@ -33,8 +35,25 @@ def test_the_command_prints_the_worst_places_and_a_sentence(call: Run, results: 
     assert "Pieces of the map over 90 frames (found: matched within 1.5 m, confidence at least 0)" in text
     assert "poor misses most at x" in text
     assert "m of divider, 59 % [" in text
-    assert "poor is most beside the truth at x" in text
+    assert "poor has the largest area beside the truth at x" in text
+    assert "flips: how often a piece changes between found and not found in two consecutive frames" in text
     assert "of 6 scenes that saw it" in text
+
+
+def test_two_methods_have_the_places_of_both_signs_or_it_is_said_that_there_are_none(
+    call: Run, results: tuple[str, str]
+) -> None:
+    good, poor = results
+    text = call("errors", good, poor).stdout
+    assert "Not found by poor, but by good" in text
+    assert "No place is found much more often by poor than by good" in text
+    assert "poor loses most at x" in text
+    text = call("errors", poor, good).stdout
+    assert "Found by good, but not by poor" in text
+    assert "No place is found much less often by good than by poor" in text
+    assert "good gains most at x" in text
+    assert "m of divider, 59 % [" in text
+    assert "No place" not in call("errors", poor, good, "--worst", "0").stdout
 
 
 def test_json_and_csv_have_the_places(call: Run, results: tuple[str, str]) -> None:
@@ -131,9 +150,40 @@ def test_the_figure_has_a_panel_for_each_method_and_one_for_the_difference(
     call("errors", *results, "--figure", str(tmp_path / "errors.svg"))
     text = (tmp_path / "errors.svg").read_text(encoding="utf-8")
     assert "poor less good" in text
-    assert "difference of the shares" in text
+    assert "difference of the shares (red: finds less than good, blue: finds more)" in text
     call("plot", "errors", *results, "-o", str(tmp_path / "plot.svg"))
     assert "poor less good" in (tmp_path / "plot.svg").read_text(encoding="utf-8")
+
+
+def test_the_figure_numbers_the_places_of_the_table_where_they_are_in_the_world() -> None:
+    made = mg.error_map([planted.evaluated(planted.perfect()), planted.evaluated()], names=("good", "poor"))
+    for count in (0, 2, 5):
+        figure = mg.plot.errors(made, worst=count)
+        missed, difference = figure.axes[1:3]
+        lost = made.worst("poor", count=count)
+        less = made.worst("poor", kind="difference", count=count)
+        for axes, places in ((missed, lost), (difference, less)):
+            numbers = [text for text in axes.texts if isinstance(text, Annotation) and text.get_gid()]
+            assert [text.get_text() for text in numbers] == [str(k) for k in range(1, len(places) + 1)]
+            # All areas are moved by the same distance as their coordinates.
+            moved = {
+                text.get_text(): text.get_position()[0] - float(text.get_text())
+                for text in axes.texts
+                if not text.get_gid() and text.get_text().isdigit() and not text.get_rotation()
+            }
+            assert moved
+            for text, place in zip(numbers, places, strict=True):
+                assert any(text.xy[0] - place.x == pytest.approx(by) for by in moved.values())
+    with pytest.raises(InvalidInput, match="worst must be"):
+        mg.plot.errors(made, worst=-1)
+
+
+def test_numbers_of_places_do_not_cover_each_other() -> None:
+    taken: list[np.ndarray] = []
+    for _ in range(10):
+        taken.append(_free(np.zeros(2), taken))
+    apart = [np.hypot(*(one - other)) for k, one in enumerate(taken) for other in taken[:k]]
+    assert min(apart) >= _BADGE - 1e-9
 
 
 def test_the_figure_of_results_without_poses_is_the_area_around_the_vehicle() -> None:

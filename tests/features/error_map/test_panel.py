@@ -72,6 +72,9 @@ def test_the_panel_has_the_map_with_all_counts() -> None:
     (place, *_) = about["places"][1]["missed"]
     assert place["class"] == "divider"
     assert place["share"].startswith("59 % [")
+    # The page and the table name a place by the same piece.
+    worst = made.worst(NAMES[1], count=1)[0]
+    assert (made.pieces.x[place["piece"]], made.pieces.y[place["piece"]]) == (worst.x, worst.y)
 
 
 def test_the_page_knows_the_frames_that_saw_a_piece() -> None:

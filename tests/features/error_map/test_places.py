@@ -47,6 +47,12 @@ def test_a_difference_is_found_where_only_one_method_fails() -> None:
     assert first.share.value == pytest.approx(planted.SHARE, abs=0.05)
     assert made.worst("good") == []
     assert overall(made, "good")["not_found"] == 0
+    assert made.worst("poor", kind="gained") == []
+    turned = mg.error_map([planted.evaluated(), planted.evaluated(planted.perfect())], names=("poor", "good"))
+    (gained, *_) = turned.worst(kind="gained")
+    assert (gained.x, gained.y, gained.lost) == (first.x, first.y, first.lost)
+    assert gained.share.value == pytest.approx(-first.share.value)
+    assert "of divider, 59 % [" in sentence_of(gained, "good")
     with pytest.raises(InvalidInput, match="a method after the first"):
         made.worst("good", kind="difference")
     with pytest.raises(InvalidInput, match="kind must be"):

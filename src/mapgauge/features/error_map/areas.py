@@ -9,7 +9,7 @@ from mapgauge.features.error_map.pieces import RoadPieces
 from mapgauge.typing import Floats, Indices
 
 REACH = 20.0  # metres between pieces of one area, about: the middles of cells of half this size are compared
-_MARGIN = 12.0  # metres around each area
+MARGIN = 12.0  # metres around each area
 
 
 class Areas(NamedTuple):
@@ -59,14 +59,14 @@ def areas_of(pieces: RoadPieces) -> Areas:
     return Areas(area, bounds)
 
 
-def packed(bounds: Floats, aspect: float = 1.6) -> Tiles:
+def packed(bounds: Floats, aspect: float = 1.6, margin: float = MARGIN) -> Tiles:
     """Return where areas lie on a sheet of about this aspect, width over height: in rows, the highest areas first.
 
     >>> tiles = packed(np.array([[0.0, 0.0, 76.0, 76.0], [9000.0, 0.0, 9076.0, 26.0]]), 2.0)
     >>> tiles.width, tiles.height, tiles.left.tolist()
     (200.0, 100.0, [12.0, -8888.0])
     """
-    sizes = bounds[:, 2:] - bounds[:, :2] + 2 * _MARGIN
+    sizes = bounds[:, 2:] - bounds[:, :2] + 2 * margin
     if not len(sizes):
         return Tiles(np.zeros(0), np.zeros(0), width=1.0, height=1.0)
     best = None
@@ -74,7 +74,7 @@ def packed(bounds: Floats, aspect: float = 1.6) -> Tiles:
     whole = float(sizes[:, 0].sum())
     # Few widths are tried, and the sheet whose aspect comes closest is taken.
     for width in np.geomspace(widest, max(whole, widest), num=40).tolist():
-        tiles = _in_rows(bounds, sizes, width)
+        tiles = _in_rows(bounds, sizes, width, margin=margin)
         off = abs(np.log(tiles.width / tiles.height / aspect))
         # Of sheets with about the same aspect, the smaller one leaves less space empty.
         cost = off + np.log(tiles.width * tiles.height / float(np.prod(sizes, axis=1).sum()))
@@ -84,7 +84,7 @@ def packed(bounds: Floats, aspect: float = 1.6) -> Tiles:
     return best[1]
 
 
-def _in_rows(bounds: Floats, sizes: Floats, width: float) -> Tiles:
+def _in_rows(bounds: Floats, sizes: Floats, width: float, margin: float) -> Tiles:
     """Return the areas in rows that are at most so wide."""
     left = np.zeros(len(sizes))
     bottom = np.zeros(len(sizes))
@@ -113,4 +113,4 @@ def _in_rows(bounds: Floats, sizes: Floats, width: float) -> Tiles:
     height = y + row
     # The first row is at the top.
     bottom = height - bottom - sizes[:, 1]
-    return Tiles(left=left + _MARGIN - bounds[:, 0], bottom=bottom + _MARGIN - bounds[:, 1], width=right, height=height)
+    return Tiles(left=left + margin - bounds[:, 0], bottom=bottom + margin - bounds[:, 1], width=right, height=height)

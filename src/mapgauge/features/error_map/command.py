@@ -24,6 +24,12 @@ _TITLES = {
     "missed": "Not found, {name}",
     "beside": "Found, but beside the true line, {name}",
     "difference": "Not found by {name}, but by {first}",
+    "gained": "Found by {name}, but not by {first}",
+}
+# What is said of differences between methods if there are no such places.
+_BETWEEN: "dict[Kind, str]" = {
+    "difference": "No place is found much less often by {name} than by {first}",
+    "gained": "No place is found much more often by {name} than by {first}",
 }
 
 
@@ -87,7 +93,7 @@ def errors(options: ErrorsOptions) -> None:
     if options.figure is not None:
         from mapgauge import plot
 
-        out.save_figure(plot.errors(made, title=options.title), options.figure)
+        out.save_figure(plot.errors(made, worst=options.worst, title=options.title), options.figure)
 
 
 _Places = dict[tuple[str, "Kind"], list["ErrorPlace"]]
@@ -114,7 +120,7 @@ def _places(made: "ErrorMap", count: int) -> _Places:
     """Return the worst places of each kind, of each method."""
     places: _Places = {}
     for k, name in enumerate(made.names):
-        kinds: tuple[Kind, ...] = ("missed", "beside", "difference") if k else ("missed", "beside")
+        kinds: tuple[Kind, ...] = ("missed", "beside", "difference", "gained") if k else ("missed", "beside")
         for kind in kinds:
             places[name, kind] = made.worst(name, kind=kind, count=count)
     return places
@@ -152,9 +158,17 @@ class WorstPlaces(Document):
         from mapgauge.features.error_map.places import sentence_of
 
         yield self._overall()
+        yield Line("flips: how often a piece changes between found and not found in two consecutive frames that saw it")
         found = {(name, kind): some for (name, kind), some in self.places.items() if some}
         for (name, kind), some in found.items():
             yield self._worst(name, kind, some)
+        lacking = [
+            (name, kind)
+            for (name, kind), some in self.places.items()
+            if not some and kind in _BETWEEN and name not in self.doubtful
+        ]
+        for k, (name, kind) in enumerate(lacking if found else ()):
+            yield Line(_BETWEEN[kind].format(name=name, first=self.made.names[0]), gap=k == 0)
         said = [(name, some) for (name, _), some in found.items() if name not in self.doubtful]
         for k, (name, some) in enumerate(said):
             yield Line(sentence_of(some[0], name), gap=k == 0)
@@ -177,7 +191,7 @@ class WorstPlaces(Document):
         from mapgauge.features.error_map.places import interval_of
 
         header = ["", "class", "x", "y", "metres", "not found", "beside (m)", "frames", "scenes"]
-        if kind == "difference":
+        if kind in _BETWEEN:
             header[5] = "difference"
         body = [
             [

@@ -62,12 +62,13 @@ class ErrorMap(CountedPieces):
           true line. The run with the largest sum of length times offset comes first.
         - ``"difference"``: pieces whose share not found is larger than that of the first method by 0.25 or more. The
           run with the largest sum of length times difference comes first.
+        - ``"gained"``: the same for a share that is smaller by 0.25 or more.
 
         The share of a place is that of all its pieces in all frames that saw them, by length. Its interval comes from
         a bootstrap over the scenes that saw the place. A place that fewer than five scenes saw has none.
 
         Args:
-            name: The method. If None, the first one; for ``"difference"``, the last one.
+            name: The method. If None, the first one; for ``"difference"`` and ``"gained"``, the last one.
             kind: Which places.
             count: Largest number of places.
             samples: Number of bootstrap samples.

@@ -1,7 +1,8 @@
 """Draws error maps: the road network, coloured by the share of the frames in which it was not found."""
 
 from collections.abc import Sequence
-from typing import Any
+from itertools import chain
+from typing import Any, TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,10 +12,10 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 
 from mapgauge.arguments import check_whole
-from mapgauge.features.error_map.areas import Areas, Tiles, areas_of, packed
+from mapgauge.features.error_map.areas import MARGIN, Areas, Tiles, areas_of, packed
 from mapgauge.features.error_map.around import CELL, LEVELS, around_ego
 from mapgauge.features.error_map.error_map import ErrorMap, error_map, has_poses
-from mapgauge.features.error_map.places import Kind, worst_places
+from mapgauge.features.error_map.places import ErrorPlace, Kind, worst_places
 from mapgauge.metrics.colours import family_colours
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats, Indices
@@ -32,10 +33,14 @@ from mapgauge.views.figures.style import (
     styled,
 )
 
+_Numbered: TypeAlias = list[tuple[int, ErrorPlace]]
 FOUND = "#B9BEC6"  # a piece that every frame found: grey, as truth that is found in other drawings
 _MIDDLE = "#EE9B3E"
 _AREAS = 12
-_NUMBERED = 3  # worst places with a number
+_NUMBERED = 5  # worst places with a number, as many as ``mapgauge errors`` lists
+_LABELS = 0.2  # inches around an area, for its coordinates
+_APART = 0.45  # inches, at least, between two coordinates of an axis
+_BADGE = 13.0  # points, at least, between the middles of two numbers
 _ASPECT = 1.6  # width over height of a single panel
 _STRIP = 4.0  # of one of several panels, which are one below the other
 _FINE = 400.0  # metres: a sheet that is wider shows means over cells in place of pieces
@@ -57,6 +62,7 @@ def errors(
     names: Sequence[str] | None = None,
     confidence: float | None = None,
     areas: int = _AREAS,
+    worst: int = _NUMBERED,
     title: str | None = None,
     style: Style = "paper",
     ax: GivenAxes = None,
@@ -64,19 +70,23 @@ def errors(
     """Draw where on the map methods fail: the road, coloured by the share of the frames that did not find it.
 
     Each method has a panel, and each method after the first also one with its difference to the first. Connected areas
-    are packed as tiles, so distances between areas mean nothing. The worst places have the numbers 1, 2 and 3, as in
-    ``ErrorMap.worst``. Results without poses are drawn around the vehicle, in cells of 2 metres.
+    are packed as tiles, so distances between areas mean nothing. Each area has its coordinates in the world, in metres,
+    if it is large enough on the page. The worst places have the numbers that they have in ``ErrorMap.worst``; in a
+    difference, black are those that the method loses, and blue those that it gains. Results without poses are drawn
+    around the vehicle, in cells of 2 metres.
 
     Args:
         made: From ``mapgauge.error_map``, or results with their data.
         names: Names of the methods, for results.
         confidence: The least confidence of a prediction that finds something. If None, that of the map.
-        areas: Largest number of areas. Those with the longest road not found are drawn.
+        areas: Largest number of areas. Those with the worst places and the longest road not found are drawn.
+        worst: Number of worst places with a number.
         title: Title above the figure.
         style: ``"paper"`` or ``"slides"``, which is larger.
         ax: Axes to draw into, one for each panel; None makes a new figure.
     """
     check_whole("areas", areas, 1)
+    check_whole("worst", worst, 0)
     if not isinstance(made, ErrorMap):
         methods = several(made, names)
         if not all(has_poses(method) for method in methods.values()):
@@ -90,11 +100,17 @@ def errors(
         if k:
             panels.append((name, "difference"))
     found = areas_of(made.pieces)
-    chosen = _chosen(made, found, areas, panels)
-    tiles = packed(found.bounds[chosen], _ASPECT if len(panels) == 1 else _STRIP)
+    places = {(name, kind): _numbered(made, name, kind, worst) for name, kind in panels}
+    chosen = _chosen(made, found, areas, places)
     width = look().column * 1.6 if len(panels) == 1 else look().page
-    # Each panel has a heading, and the bars of colours are below.
-    height = (width * tiles.height / tiles.width + 0.3 * look().room) * len(panels) + 0.6 * look().room
+    aspect = _ASPECT if len(panels) == 1 else _STRIP
+    tiles = packed(found.bounds[chosen], aspect)
+    # Coordinates need room around each area. How many metres this is depends on the scale, which depends on the room.
+    for _ in range(2):
+        tiles = packed(found.bounds[chosen], aspect, max(MARGIN, _LABELS * look().room * tiles.width / width))
+    # Each panel has a heading and a scale, and the bars of colours are below.
+    room = (0.3 + _LABELS / 2) * look().room
+    height = (width * tiles.height / tiles.width + room) * len(panels) + 0.6 * look().room
     height = min(height, 1.4 * look().page)
     sheet = canvas(width, height, len(panels), rows=len(panels), ax=ax)
     for axes, (name, kind) in zip(sheet.axes, panels, strict=True):
@@ -105,7 +121,22 @@ def errors(
         note = f"{len(chosen)} of {len(found.bounds)} areas are drawn"
         middle: dict[str, Any] = {"ha": "right", "va": "bottom", "fontsize": look().small, "color": GREY}
         sheet.axes[0].text(1.0, 0.0, note, transform=sheet.axes[0].transAxes, **middle)
-    return sheet.finished(title)
+    figure = sheet.finished(title)
+    # What follows depends on where things lie on the page.
+    figure.draw_without_rendering()
+    for axes, panel in zip(sheet.axes, panels, strict=True):
+        for k, area in enumerate(chosen.tolist()):
+            _draw_coordinates(axes, found.bounds[area], float(tiles.left[k]), float(tiles.bottom[k]))
+        _draw_numbers(axes, places[panel], found, chosen=chosen, tiles=tiles)
+    return figure
+
+
+def _numbered(made: ErrorMap, name: str, kind: Kind, count: int) -> _Numbered:
+    """Return the places of a panel with their numbers: those of the tables of ``mapgauge errors``."""
+    places = list(enumerate(worst_places(made, name, kind=kind, count=count), start=1))
+    if kind == "difference":
+        places += enumerate(worst_places(made, name, kind="gained", count=count), start=1)
+    return places
 
 
 def _values(made: ErrorMap, name: str, kind: Kind) -> Floats:
@@ -132,15 +163,14 @@ def _smoothed(made: ErrorMap, values: Floats, size: float) -> Floats:
     return mean
 
 
-def _chosen(made: ErrorMap, found: Areas, most: int, panels: Sequence[tuple[str, Kind]]) -> Indices:
-    """Return the areas to draw: those with the first place of a panel, then those with the longest road not found."""
+def _chosen(made: ErrorMap, found: Areas, most: int, places: dict[tuple[str, Kind], _Numbered]) -> Indices:
+    """Return the areas to draw: those with the worst places, by their numbers, then those that lost most road."""
     lost = np.zeros(len(found.bounds))
-    for name, kind in panels:
+    for name, kind in places:
         if kind == "missed":
             lost += np.bincount(found.area, made.pieces.length * _values(made, name, kind), len(lost))
-    first = []
-    for name, kind in panels:
-        first += [int(found.area[place.pieces[0]]) for place in worst_places(made, name, kind=kind, count=_NUMBERED)]
+    numbered = sorted(chain(*places.values()), key=lambda pair: pair[0])
+    first = [int(found.area[place.pieces[0]]) for _, place in numbered]
     order = list(dict.fromkeys([*first, *np.argsort(-lost, kind="stable").tolist()]))
     return np.array(sorted(order[:most]), np.int64)
 
@@ -173,41 +203,112 @@ def _draw_map(axes: Axes, made: ErrorMap, name: str, kind: Kind, found: Areas, c
     )
     drawn.set_clim(*((-1, 1) if kind == "difference" else (0, 1)))
     axes.add_collection(drawn)
-    for rank, place in enumerate(worst_places(made, name, kind=kind, count=_NUMBERED), start=1):
+    axes.set_xlim(0, tiles.width)
+    figure: Any = axes.get_figure(root=True)
+    width = figure.get_size_inches()[0]
+    below = _LABELS / 2 * look().room * tiles.width / width  # the scale is below the coordinates of the areas
+    axes.set_ylim(-below, tiles.height)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    _draw_scale(axes, tiles.width, -below)
+    heading = f"{name} less {made.names[0]}" if kind == "difference" else name
+    axes.set_title(shortened(heading, 0.45 * width, look().normal), fontsize=look().normal, color=INK)
+
+
+def _draw_coordinates(axes: Axes, bounds: Floats, left: float, bottom: float) -> None:
+    """Draw coordinates in the world below an area and to its left, if there is room on the page."""
+    x_min, y_min, x_max, y_max = bounds.tolist()
+    figure: Any = axes.get_figure(root=True)
+    inch = figure.dpi / abs(axes.transData.transform((1, 0)) - axes.transData.transform((0, 0)))[0]  # in metres
+    if min(x_max - x_min, y_max - y_min) < _APART * inch / 3 or max(x_max - x_min, y_max - y_min) < _APART * inch:
+        return
+    step = round_step(_APART * look().room * inch)
+    gap = 0.03 * inch
+    tick = 0.04 * inch
+    line: dict[str, Any] = {"color": GREY, "linewidth": 0.5, "clip_on": False}
+    words: dict[str, Any] = {"color": GREY, "fontsize": 0.85 * look().small, "in_layout": False}
+    low = y_min + bottom - gap
+    side = x_min + left - gap
+    axes.plot([x_min + left, x_max + left], [low, low], **line)
+    axes.plot([side, side], [y_min + bottom, y_max + bottom], **line)
+    for x in _round_values(x_min, x_max, step):
+        axes.plot([x + left, x + left], [low, low - tick], **line)
+        axes.text(x + left, low - 1.5 * tick, f"{x:.0f}", ha="center", va="top", **words)
+    for y in _round_values(y_min, y_max, step):
+        axes.plot([side, side - tick], [y + bottom, y + bottom], **line)
+        axes.text(side - 1.5 * tick, y + bottom, f"{y:.0f}", ha="right", va="center", rotation=90, **words)
+
+
+def _round_values(low: float, high: float, step: float) -> list[float]:
+    """Return the multiples of a step in a range, or its middle in whole metres if there are none.
+
+    >>> _round_values(12.0, 47.0, 20.0), _round_values(12.0, 17.0, 20.0)
+    ([20.0, 40.0], [14.0])
+    """
+    first = int(np.ceil(low / step))
+    last = int(np.floor(high / step))
+    if last < first:
+        return [float(np.rint((low + high) / 2))]
+    return [step * k for k in range(first, last + 1)]
+
+
+def _draw_numbers(axes: Axes, places: _Numbered, found: Areas, chosen: Indices, tiles: Tiles) -> None:
+    """Draw the numbers of places beside them, apart from each other, with a line to the place."""
+    figure: Any = axes.get_figure(root=True)
+    points = 72 / figure.dpi
+    tile = np.full(len(found.bounds), -1)
+    tile[chosen] = np.arange(len(chosen))
+    taken: list[Floats] = []
+    for number, place in places:
         k = tile[found.area[place.pieces[0]]]
         if k < 0:
             continue
+        at = (place.x + tiles.left[k], place.y + tiles.bottom[k])
+        on_page = axes.transData.transform(at) * points
+        offset = _free(on_page, taken)
+        taken.append(on_page + offset)
         axes.annotate(
-            str(rank),
-            (place.x + tiles.left[k], place.y + tiles.bottom[k]),
-            xytext=(7 * look().pen, 7 * look().pen),
+            str(number),
+            at,
+            xytext=tuple(offset.tolist()),
             textcoords="offset points",
             fontsize=look().small,
             color="white",
             weight="bold",
             ha="center",
             va="center",
-            bbox={"boxstyle": "circle,pad=0.2", "facecolor": INK, "edgecolor": "white", "linewidth": 0.5},
-            arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.6},
-        )
-    axes.set_xlim(0, tiles.width)
-    axes.set_ylim(0, tiles.height)
-    axes.set_aspect("equal")
-    axes.set_axis_off()
-    _draw_scale(axes, tiles.width)
-    heading = f"{name} less {made.names[0]}" if kind == "difference" else name
-    figure: Any = axes.get_figure(root=True)
-    width = figure.get_size_inches()[0]
-    axes.set_title(shortened(heading, 0.45 * width, look().normal), fontsize=look().normal, color=INK)
+            bbox={
+                "boxstyle": "circle,pad=0.2",
+                "facecolor": family_colours()["place"] if place.kind == "gained" else INK,
+                "edgecolor": "white",
+                "linewidth": 0.5,
+            },
+            arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0},
+            gid=f"place-{place.kind}-{number}",
+        ).set_in_layout(False)
 
 
-def _draw_scale(axes: Axes, width: float) -> None:
+def _free(at: Floats, taken: Sequence[Floats]) -> Floats:
+    """Return where a number lies beside its place, in points: the nearest offset that is apart from others."""
+    least = _BADGE * look().pen
+    offsets = [
+        ring * least * np.array([np.cos(angle), np.sin(angle)])
+        for ring in (1, 2, 3, 4)
+        for angle in np.pi * (0.25 + np.arange(8) / 4)
+    ]
+    for offset in offsets:
+        if all(np.hypot(*(at + offset - other)) >= least for other in taken):
+            return offset
+    return offsets[0]
+
+
+def _draw_scale(axes: Axes, width: float, y: float) -> None:
     """Draw a line of a round length, with the length."""
     length = round_step(width / 12)
-    axes.plot([0, length], [0, 0], color=INK, linewidth=1.2 * look().pen, clip_on=False)
+    axes.plot([0, length], [y, y], color=INK, linewidth=1.2 * look().pen, clip_on=False)
     axes.annotate(
         f"{length:g} m",
-        (length, 0),
+        (length, y),
         xytext=(3, 0),
         textcoords="offset points",
         fontsize=look().small,
@@ -232,14 +333,24 @@ def _draw_bar(axes: Sequence[Axes], made: ErrorMap, panels: Sequence[tuple[str, 
             pad=0.02,
             aspect=40,
         )
-        label = "difference of the shares" if difference else _label(made)
+        label = _label_of_difference(made) if difference else _label(made)
         bar.set_label(label, fontsize=look().small, color=INK)
         bar.ax.tick_params(labelsize=look().small, width=0.5, length=2)
         bar.outline.set_visible(False)
 
 
+def _label_of_difference(made: ErrorMap) -> str:
+    """Return what the colours of a difference mean, and the numbers."""
+    first = shortened(made.names[0], 0.2 * look().page, look().small)
+    return (
+        f"difference of the shares (red: finds less than {first}, blue: finds more)\n"
+        "numbers: the places that it loses most (black) and gains most (blue)"
+    )
+
+
 def _label(made: ErrorMap) -> str:
-    return f"share of the frames, not found (confidence ≥ {made.confidence:g}, within {made.cutoff:g} m)"
+    counted = f"confidence ≥ {made.confidence:g}, within {made.cutoff:g} m"
+    return f"share of the frames, not found ({counted})\nnumbers: the worst places"
 
 
 def _draw_around(methods: dict[str, Results], confidence: float, title: str | None, ax: GivenAxes) -> Figure:

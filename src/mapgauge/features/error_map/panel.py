@@ -268,9 +268,9 @@ def _place_rows(made: ErrorMap, found: Areas, shown: Shown, method: int) -> dict
 
 
 def _place_row(made: ErrorMap, place: ErrorPlace, shown: Shown) -> dict[str, Any]:
-    # The piece that stands for the place: of those that most frames saw, the one nearest to the middle.
+    # The piece that stands for the place has its x and y.
     distance = np.square(made.pieces.x[place.pieces] - place.x) + np.square(made.pieces.y[place.pieces] - place.y)
-    middle = int(place.pieces[np.lexsort((distance, -made.seen[place.pieces]))[0]])
+    middle = int(place.pieces[np.argmin(distance)])
     return {
         "piece": int(shown.piece[middle]),
         "class": place.class_name,

@@ -16,7 +16,7 @@ from mapgauge.results.standard_errors import Draws
 from mapgauge.typing import Flags, Floats, Indices
 from mapgauge.words import counted
 
-Kind: TypeAlias = Literal["missed", "beside", "difference"]
+Kind: TypeAlias = Literal["missed", "beside", "difference", "gained"]
 REACH = 1.0  # metres between the middles of two pieces of one run: one piece may be lacking
 MISSED = 0.5  # share of the frames: a piece that is not found in fewer belongs to no missed run
 BESIDE = 0.5  # metres beside the true line, the median over frames: a piece that is closer belongs to no run beside it
@@ -29,11 +29,11 @@ class ErrorPlace(NamedTuple):
 
     kind: Kind
     class_name: str
-    x: float  # metres in the world: the middle piece
+    x: float  # metres in the world: of the pieces that most frames saw, the one nearest to the middle
     y: float
     length: float  # metres of road
-    lost: float  # what places are ranked by: metres not found, square metres beside, or metres found less
-    share: Estimate  # of what frames saw of it: not found; for a difference, not found less that of the other method
+    lost: float  # what places are ranked by: metres not found, square metres beside, or metres found less or more
+    share: Estimate  # of what frames saw of it: not found; for differences, not found less that of the other method
     offset: float  # metres beside the true line: the median over pieces that were found; NaN without any
     frames: int  # number of frames that saw it
     scenes: int  # number of their scenes; 0 if scenes are not known
@@ -62,7 +62,7 @@ def worst_places(
 ) -> list[ErrorPlace]:
     """Return the worst places of a method. ``ErrorMap.worst`` says how they are found, and names the arguments."""
     check_whole("count", count, 0)
-    if kind == "difference":
+    if kind in ("difference", "gained"):
         method = len(made.names) - 1 if name is None else made.index(name)
         if method == 0:
             raise InvalidInput(
@@ -71,7 +71,7 @@ def worst_places(
     elif kind in ("missed", "beside"):
         method = 0 if name is None else made.index(name)
     else:
-        raise InvalidInput(f"kind must be missed, beside or difference, got {kind!r}")
+        raise InvalidInput(f"kind must be missed, beside, difference or gained, got {kind!r}")
     shares = made.shares(method)
     offset = made.counts(method).offset
     length = made.pieces.length
@@ -83,10 +83,12 @@ def worst_places(
         lost = length * np.nan_to_num(offset)
     else:
         difference = shares - made.shares(0)
+        if kind == "gained":
+            difference = -difference
         chosen = difference >= WORSE
         lost = length * difference
     runs = _runs(made, chosen, lost)[:count]
-    draws = _SceneDraws(made, method, samples, seed, first=0 if kind == "difference" else None)
+    draws = _SceneDraws(made, method, samples, seed, first=0 if kind in ("difference", "gained") else None)
     return [_place(made, kind, run, lost, offset=offset, draws=draws, level=level) for run in runs]
 
 
@@ -100,7 +102,12 @@ def sentence_of(place: ErrorPlace, name: str) -> str:
     if place.kind == "missed":
         return f"{name} misses most {where}: {what}, {interval_of(place)} of it not found in {seen} that saw it"
     if place.kind == "beside":
-        return f"{name} is most beside the truth {where}: {what}, {place.offset:.2f} m beside in {seen} that saw it"
+        return (
+            f"{name} has the largest area beside the truth {where}: {what}, {place.offset:.2f} m beside in {seen} that "
+            "saw it"
+        )
+    if place.kind == "gained":
+        return f"{name} gains most {where}: {what}, {_gain_of(place)} more of it found in {seen} that saw it"
     return f"{name} loses most {where}: {what}, {interval_of(place)} more of it not found in {seen} that saw it"
 
 
@@ -110,6 +117,12 @@ def interval_of(place: ErrorPlace) -> str:
     if np.isnan(share.low):
         return f"{100 * share.value:.0f} %"
     return f"{100 * share.value:.0f} % [{100 * share.low:.0f}, {100 * share.high:.0f}]"
+
+
+def _gain_of(place: ErrorPlace) -> str:
+    """Return how much more was found, in per cent."""
+    share = place.share
+    return interval_of(place._replace(share=Estimate(-share.value, -share.high, -share.low)))
 
 
 def _runs(made: CountedPieces, chosen: Flags, lost: Floats) -> list[Indices]:
@@ -166,8 +179,9 @@ def _place(
     rows = ranges(made.offsets[pieces], made.seen[pieces])
     x = made.pieces.x[pieces]
     y = made.pieces.y[pieces]
-    # The piece that is nearest to the mean of all: a mean may lie beside a bent road.
-    middle = int(np.argmin(np.square(x - x.mean()) + np.square(y - y.mean())))
+    # A mean may lie beside a bent road. The pieces that most frames saw say most of what happened.
+    distance = np.square(x - x.mean()) + np.square(y - y.mean())
+    middle = int(np.lexsort((distance, -made.seen[pieces]))[0])
     frames, place = np.unique(made.seen_frame[rows], return_inverse=True)
     missed = np.bincount(place, made.pieces.length[made.seen_piece[rows]] * ~draws.is_found[0][rows])
     tokens = [made.tokens[frame] for frame in frames.tolist()]
