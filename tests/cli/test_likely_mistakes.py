@@ -53,7 +53,12 @@ def test_a_misspelt_option_of_the_command_comes_before_those_of_others(call: Run
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"), [("papper", "paper-60x30"), ("paper-60x31", "paper-60x30"), ("openlane", "openlanev2")]
+    ("given", "meant"),
+    [
+        ("papper", "paper-60x30"),
+        ("paper-60x31", "paper-60x30"),
+        pytest.param("openlane", "openlanev2", marks=pytest.mark.needs_feature("openlane")),
+    ],
 )
 def test_the_nearest_protocol_comes_before_the_list(call: Run, given: str, meant: str) -> None:
     said = call("evaluate", "good.json", "truth.geojson", "-p", given).stderr
@@ -135,6 +140,7 @@ def test_why_says_that_its_lengths_are_means_over_classes(call: Run) -> None:
     assert said.count(" of the true length found (means over classes)\n") == 2
 
 
+@pytest.mark.needs_feature("provenance")
 def test_diff_shortens_tokens_as_tables_do(call: Run, tmp_path: Path) -> None:
     tokens = [f"7fab2350-7eaf-3b7e-a39d-6937a4c1bede_{315969258772412943 + k}" for k in range(8)]
     lines = {token: {"divider": [[[0, 0], [9, 0]]]} for token in tokens}

@@ -50,9 +50,21 @@ LAST = ("words", "report")  # work that comes after the tables of an evaluation
 
 @cache
 def table() -> dict[str, list[Compiled]]:
-    """Return the kernels that each kind of work needs, in the order of their first calls."""
+    """Return the kernels that each kind of work needs, in the order of their first calls.
+
+    Kernels of features that were deleted are left out.
+    """
     stored = json.loads(FILE.read_text(encoding="utf-8"))
-    return {work: [Compiled(kernel, tuple(types)) for kernel, *types in rows] for work, rows in stored.items()}
+    present = {kernel: is_present(kernel) for kernel in {row[0] for rows in stored.values() for row in rows}}
+    return {
+        work: [Compiled(kernel, tuple(types)) for kernel, *types in rows if present[kernel]]
+        for work, rows in stored.items()
+    }
+
+
+def is_present(kernel: str) -> bool:
+    """Whether the package has the module of a kernel."""
+    return file_of(kernel.rpartition(".")[0]).is_file()
 
 
 def needed_for(works: Iterable[str]) -> list[Compiled]:
