@@ -98,7 +98,8 @@ def test_types_become_text_and_types_again(given: object) -> None:
 
 def test_kernels_of_deleted_features_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "signatures.json"
-    file.write_text('{"words": [["features.deleted.kernels.area", "bool"], ["kernels.sospa.normalise", "float64"]]}')
+    words = [["features.deleted.kernels.area", "bool"], ["kernels.sospa.normalise", "float64"]]
+    file.write_text(json.dumps({"words": words}), encoding="utf-8")
     monkeypatch.setattr(compiling, "FILE", file)
     assert compiling.table.__wrapped__() == {"words": [compiling.Compiled("kernels.sospa.normalise", ("float64",))]}
 
