@@ -38,6 +38,7 @@ def test_the_first_steps_of_the_readme_that_need_figures_say_so(done: dict[str, 
         "compare": NONE,
         "errors": NONE,
         "show": "plot",
+        "paper": "plot",
     }
 
 

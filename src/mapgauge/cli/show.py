@@ -39,7 +39,7 @@ _RANKED = re.compile(
 _CONDITION = re.compile(r"[<>=]|\b(?:not|in|and|or)\s", re.I)  # of other texts than tokens
 _PANELS_HELP = f"With --scene: the largest number of frames, evenly spread over it. Default: {PANELS}."
 _CONFIDENCE_HELP = (
-    "Leave out predictions with a lower confidence; 0 draws all. The default is chosen so that, over all frames, at "
+    "Leave out predictions with a lower confidence. 0 draws all. The default is chosen so that, over all frames, at "
     "most twice as many predictions as true lines remain. Matches and values do not change."
 )
 
