@@ -50,9 +50,20 @@ LAST = ("words", "report")  # work that comes after the tables of an evaluation
 
 @cache
 def table() -> dict[str, list[Compiled]]:
-    """Return the kernels that each kind of work needs, in the order of their first calls."""
+    """Return the kernels that each kind of work needs, in the order of their first calls.
+
+    Kernels of features that were deleted are left out.
+    """
     stored = json.loads(FILE.read_text(encoding="utf-8"))
-    return {work: [Compiled(kernel, tuple(types)) for kernel, *types in rows] for work, rows in stored.items()}
+    return {
+        work: [Compiled(kernel, tuple(types)) for kernel, *types in rows if _is_present(kernel)]
+        for work, rows in stored.items()
+    }
+
+
+def _is_present(kernel: str) -> bool:
+    """Return whether the package has the feature that a kernel belongs to. The core is always there."""
+    return not kernel.startswith("features.") or file_of(kernel.rpartition(".")[0]).is_file()
 
 
 def needed_for(works: Iterable[str]) -> list[Compiled]:
