@@ -39,6 +39,7 @@ def test_a_function_has_the_defaults_of_the_rule_and_of_the_table(name: str) -> 
                           else str(defaults.get(key, "-")) for key in RULE]  # fmt: skip
 
 
+@pytest.mark.whole
 def test_the_table_has_every_function_with_these_arguments() -> None:
     torch: Any = pytest.importorskip("torch", reason="torch is not installed", exc_type=ImportError)
     del torch
@@ -77,6 +78,7 @@ def test_torch_agrees_with_the_functions(normalised: bool) -> None:
     assert pld_loss(x, y, torch.tensor([0.5], dtype=torch.float64), normalised=normalised).item() == expected
 
 
+@pytest.mark.needs_feature("tracks")
 def test_pld_of_one_scene_without_changes_is_the_same_by_both_functions() -> None:
     rng = np.random.default_rng(0)
     ring = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]]

@@ -123,6 +123,7 @@ def test_keywords_and_their_defaults_are_a_contract(name: str) -> None:
     assert " ".join(f"{p.name}={p.default}" for p in keywords) == CONTRACT[name]
 
 
+@pytest.mark.whole
 def test_type_checkers_see_the_names_that_are_imported_on_first_use() -> None:
     stub = ast.parse(Path(str(mg.__file__)).with_suffix(".pyi").read_text(encoding="utf-8"))
     stated = [alias for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names]
@@ -130,6 +131,7 @@ def test_type_checkers_see_the_names_that_are_imported_on_first_use() -> None:
     assert sorted(alias.name for alias in stated) == dir(mg)
 
 
+@pytest.mark.whole
 def test_the_stubs_are_what_the_manifests_say() -> None:
     for path, text in stubs().items():
         assert path.read_text(encoding="utf-8") == text, "run python -m tools.public_names"

@@ -254,7 +254,7 @@ def test_a_protocol_without_pld_is_told_by_its_first_metric(world: tuple[mg.MapF
 
 
 def test_rings_of_a_map_are_not_told() -> None:
-    settings = mg.protocol("map", classes=["divider"])
+    settings = dataclasses.replace(ONE_CLASS, has_ego=False)
     results = mg.evaluate(TRUTH.with_confidence(1), TRUTH, settings, metrics=["pld"], ranges=(0, 10, 20))
     assert mg.answer(results).methods[0].ranges is None
 

@@ -175,6 +175,7 @@ def test_an_evaluation_reports_links_only_if_a_metric_uses_them() -> None:
             assert (code in {finding.code for finding in results.findings}) is told
 
 
+@pytest.mark.needs_feature("graph_scores")
 def test_lanes_that_leave_the_region_of_cgnet_are_a_note() -> None:
     graphs = {"a": {"nodes": [[0.0, 0.0], [0.0, 40.0], [3.0, 3.0]], "edges": [[0, 1], [0, 2]]}}
     found = mg.frames_from_graphs(graphs)

@@ -25,6 +25,7 @@ COMMANDS: dict[int, list[tuple[str, ...]]] = {
     2: [(), ("evaluat",), ("evaluate", "--cutof", "1", "none.json", "none.json"), (*EVALUATE, "--json", "--csv")],
     3: [("compare", "good.mg", "poor.mg", "--fail-if", "pld > 0.01")],
 }
+OF_FEATURES = {"verify": "provenance", "challenge": "challenge"}  # commands that are not of the core
 SIGNALS = {130: "SIGINT", 143: "SIGTERM", 129: "SIGHUP"}
 UNEXPECTED = 70  # test_last_defence.py makes a fault
 
@@ -36,9 +37,17 @@ def test_the_table_has_all_codes() -> None:
     assert re.findall(r"Ctrl-C|SIG\w+", row) == ["Ctrl-C", "SIGTERM", "SIGHUP"]
 
 
+def needed_by(command: tuple[str, ...]) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.needs_feature(OF_FEATURES[word]) for word in command[:1] if word in OF_FEATURES]
+
+
 @pytest.mark.parametrize(
     ("code", "command"),
-    [(code, command) for code, commands in COMMANDS.items() for command in commands],
+    [
+        pytest.param(code, command, marks=needed_by(command))
+        for code, commands in COMMANDS.items()
+        for command in commands
+    ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else str(value),
 )
 def test_a_command_ends_with_its_code(run: Run, code: int, command: tuple[str, ...]) -> None:

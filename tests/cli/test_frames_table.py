@@ -102,10 +102,19 @@ def same(done: "subprocess.CompletedProcess[str]", code: int, *words: str) -> No
     assert all(word in done.stderr for word in words), done.stderr
 
 
-@pytest.mark.parametrize("short", ["7fab2350…258772412941", "7fab2350...41", TOKENS[1]])
+SHORT = ["7fab2350…258772412941", "7fab2350...41", TOKENS[1]]
+
+
+@pytest.mark.parametrize("short", SHORT)
 def test_a_short_token_is_accepted(call: Run, tmp_path: Path, short: str) -> None:
     file = results(tmp_path, TOKENS)
     assert TOKENS[1] in call("show", file, "--frame", short, "-o", tmp_path / "x.svg").stdout
+
+
+@pytest.mark.needs_feature("splits")
+@pytest.mark.parametrize("short", SHORT)
+def test_a_short_token_is_accepted_for_similar_frames(call: Run, tmp_path: Path, short: str) -> None:
+    file = results(tmp_path, TOKENS)
     listed = call("frames", file, "--like", short, "--tokens").stdout.split()
     assert set(listed) == {TOKENS[0], TOKENS[2], TOKENS[3]}
 

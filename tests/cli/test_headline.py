@@ -104,11 +104,17 @@ def test_frames_and_figures_name_the_cutoff(call: Run, world: Path, changed: Pat
     assert plot.ranges(results).axes[0].get_ylabel() == "PLD (0.5 m)"
     assert plot.histogram(results, value="detection").axes[0].get_xlabel() == "Det (0.5 m) of a frame"
     assert "(0.5 m)" not in plot.histogram(results, value="truth").axes[0].get_xlabel()
-    assert plot.confidence(results.with_data()).axes[0].get_ylabel() == "PLD (0.5 m)"
     mixed = [results, mg.load_results(world / "good.mg")]
     assert plot.parts(mixed, names=["a", "b"]).axes[0].get_xlabel() == "PLD (different settings)"
     shown = call("show", changed / "good.mg", "-o", tmp_path / "frame.svg")
     assert "pld (0.5 m) " in shown.stdout
+
+
+@pytest.mark.needs_feature("confidence")
+def test_figures_of_confidence_name_the_cutoff(changed: Path) -> None:
+    plot = pytest.importorskip("mapgauge.plot")
+    results = mg.load_results(changed / "good.mg")
+    assert plot.confidence(results.with_data()).axes[0].get_ylabel() == "PLD (0.5 m)"
 
 
 def test_python_shows_the_cutoff_and_the_changes(changed: Path) -> None:

@@ -67,7 +67,8 @@ def test_a_report_is_written_if_the_tables_cannot_be_printed(world: Path, tmp_pa
 @pytest.mark.parametrize("streams", [">&-", "2>&-", ">&- 2>&-"])
 def test_closed_streams_do_not_matter(world: Path, tmp_path: Path, streams: str) -> None:
     file = tmp_path / "results.mg"
-    done = shell(world, f"mapgauge evaluate good.json truth.geojson --metrics pld -o {file} {streams}")
+    command = f"mapgauge evaluate good.json truth.geojson --metrics pld -o {file} {streams}"
+    done = shell(world, f"export PYTHONWARNINGS=error; {command}")  # also no warning of a file that is left open
     assert done.returncode == 0
     assert file.read_bytes()[:2] == b"PK"
 

@@ -63,4 +63,9 @@ def test_the_list_names_every_metric(call: Run) -> None:
 
     table, _, settings = call("list", "metrics").stdout.partition("\n\n")
     assert [line.split()[0] for line in table.splitlines()[1:]] == list(METRICS)
-    assert "\ntrack_pld.switch_cost" in settings
+    assert settings.startswith("Settings, for --set NAME=VALUE\n")
+
+
+@pytest.mark.needs_feature("tracks")
+def test_the_list_names_the_settings_of_metrics(call: Run) -> None:
+    assert "\ntrack_pld.switch_cost" in call("list", "metrics").stdout

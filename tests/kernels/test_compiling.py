@@ -13,6 +13,7 @@ import numba
 import pytest
 from typer.testing import CliRunner
 
+from mapgauge import manifest
 from mapgauge.cli import compile as command
 from mapgauge.cli.app import app
 from mapgauge.kernels import _jit, compiling
@@ -93,6 +94,21 @@ def test_kernels_are_compiled_as_usual_with_an_unknown_numba(tmp_path: Path) -> 
 )
 def test_types_become_text_and_types_again(given: object) -> None:
     assert type_from(in_words(given)) == given
+
+
+def test_kernels_of_deleted_features_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "signatures.json"
+    file.write_text('{"words": [["features.deleted.kernels.area", "bool"], ["kernels.sospa.normalise", "float64"]]}')
+    monkeypatch.setattr(compiling, "FILE", file)
+    assert compiling.table.__wrapped__() == {"words": [compiling.Compiled("kernels.sospa.normalise", ("float64",))]}
+
+
+def test_no_other_kernel_is_left_out() -> None:
+    stored = json.loads(compiling.FILE.read_text(encoding="utf-8"))
+    names = {name for rows in stored.values() for name, *_ in rows}
+    left_out = names - {one.kernel for rows in compiling.table().values() for one in rows}
+    present = tuple(f"{one.module.removeprefix('mapgauge.')}." for one in manifest.own())
+    assert all(name.startswith("features.") and not name.startswith(present) for name in left_out)
 
 
 @pytest.mark.parametrize("one", sorted({one for rows in compiling.table().values() for one in rows}))

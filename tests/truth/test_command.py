@@ -45,6 +45,7 @@ def test_truth_is_written_and_described(call: Call, tmp_path: Path, town_root: P
     assert frames.counts == mg.truth.nuscenes(town_root, version=MINI, split="mini-val").counts
 
 
+@pytest.mark.needs_feature("global_map")
 @pytest.mark.parametrize("rules", ["streammapnet", "maptr", "maptracker", "mapgauge"])
 def test_maps_of_whole_scenes_are_what_their_frames_show(
     call: Call, tmp_path: Path, town_root: Path, rules: str

@@ -159,6 +159,8 @@ def _show_warnings(missing: dict[str, None]) -> None:
             usual(message, category, filename, lineno, file, line)
 
     warnings.showwarning = show
+    # Also where PYTHONWARNINGS makes warnings errors: a letter without a font is no reason to draw no figure.
+    warnings.filterwarnings("always", message=_NO_GLYPH.pattern, category=UserWarning)
 
 
 def _without_plugins(arguments: list[str]) -> list[str]:
@@ -263,7 +265,9 @@ def _open_streams() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by the shell, as in `mapgauge list formats >&-`
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+            # With closefd=False, as in the streams of Python, the end of the process is no warning of an open file.
+            null = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, open(null, "w", encoding="utf-8", closefd=False))  # noqa: SIM115
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may not be able to show an arrow
             if sys.platform == "win32" and not stream.isatty() and "PYTHONIOENCODING" not in os.environ:

@@ -55,15 +55,16 @@ def table() -> dict[str, list[Compiled]]:
     Kernels of features that were deleted are left out.
     """
     stored = json.loads(FILE.read_text(encoding="utf-8"))
+    present = {kernel: is_present(kernel) for kernel in {row[0] for rows in stored.values() for row in rows}}
     return {
-        work: [Compiled(kernel, tuple(types)) for kernel, *types in rows if _is_present(kernel)]
+        work: [Compiled(kernel, tuple(types)) for kernel, *types in rows if present[kernel]]
         for work, rows in stored.items()
     }
 
 
-def _is_present(kernel: str) -> bool:
-    """Return whether the package has the feature that a kernel belongs to. The core is always there."""
-    return not kernel.startswith("features.") or file_of(kernel.rpartition(".")[0]).is_file()
+def is_present(kernel: str) -> bool:
+    """Whether the package has the module of a kernel."""
+    return file_of(kernel.rpartition(".")[0]).is_file()
 
 
 def needed_for(works: Iterable[str]) -> list[Compiled]:
