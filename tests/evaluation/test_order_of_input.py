@@ -112,6 +112,7 @@ def test_no_bit_depends_on_the_order_of_frames_and_instances(name: str, rng: np.
             assert found.frames("token") == expected.frames("token")
 
 
+@pytest.mark.whole
 def test_every_metric_is_among_those_of_the_protocols_above() -> None:
     tried = {metric for name in PROTOCOLS for metric in metrics_of(by_content(name))}
     assert tried == {name for name, metric in METRICS.items() if not isinstance(metric.rows, CombinedRows)}
@@ -159,6 +160,7 @@ def test_a_protocol_that_follows_public_code_decides_by_the_file_and_says_so(tmp
     assert not any(finding.code == "ties-by-file" for results in by_lines for finding in results.findings)
 
 
+@pytest.mark.needs_feature("openlane")
 def test_ties_that_move_no_number_are_not_counted() -> None:
     line = [[0, 0], [9, 0]]
     predictions = mg.MapFrames.of({"a": {"centerline": [line]}}, confidence={"a": {"centerline": [0.9]}})

@@ -45,6 +45,7 @@ def test_a_metric_of_tracks_needs_them_on_both_sides(metric: str, side: str) -> 
     assert wanted in str(refused.value)
 
 
+@pytest.mark.needs_feature("tracks")
 def test_stability_needs_tracks_of_the_truth_only() -> None:
     x, y = tracked()
     check_needs(["mas"], replace(x, track=None), y)
@@ -61,12 +62,17 @@ def test_poses_of_one_side_are_enough() -> None:
         check_needs(["mas"], replace(x, poses=None), replace(y, poses=None))
 
 
-def test_a_metric_over_time_needs_scenes_and_a_metric_of_frames_does_not() -> None:
+@pytest.mark.needs_feature("tracks")
+def test_a_metric_over_time_needs_scenes() -> None:
     x, y = tracked()
     without = replace(y, scenes=None)
     with pytest.raises(mg.InvalidInput, match="c_map is computed per scene, and the truth has no scenes"):
         check_needs(["c_map"], x, without)
-    check_needs(["pld", "ap_chamfer"], replace(x, track=None), replace(without, track=None, poses=None))
+
+
+def test_a_metric_of_frames_needs_no_tracks_scenes_or_poses() -> None:
+    x, y = tracked()
+    check_needs(["pld", "ap_chamfer"], replace(x, track=None), replace(y, scenes=None, track=None, poses=None))
 
 
 @pytest.mark.needs_feature("tracks")
@@ -115,6 +121,7 @@ def test_the_order_of_frames_is_looked_at_for_metrics_over_time_whichever_side_h
     assert "scenes-order" not in codes(plain, y, "mas")
 
 
+@pytest.mark.needs_feature("tracks")
 def test_the_order_of_frames_is_said_once_if_both_sides_have_tracks() -> None:
     x, y = tracked()
     assert y.timestamps is not None
@@ -130,12 +137,22 @@ def test_tracks_of_one_side_are_no_finding_because_a_metric_that_needs_them_refu
     assert "tracks-one-side" not in codes(replace(x, track=None), y, "mas")
 
 
-def test_equal_confidences_are_no_finding_for_metrics_that_use_none() -> None:
+def equally_sure() -> tuple[mg.MapFrames, mg.MapFrames]:
+    """Predictions that all have the same confidence, and their truth."""
     line = {"divider": [[[0, 0], [9, 0]]] * 3}
     truth = mg.MapFrames.of({f"{k}": line for k in range(40)}, classes=["divider"])
-    equal = truth.with_confidence(0.5)
+    return truth.with_confidence(0.5), truth
+
+
+def test_equal_confidences_are_a_finding_for_metrics_that_use_them() -> None:
+    equal, truth = equally_sure()
     assert "confidence-equal" in codes(equal, truth, "pld")
     assert "confidence-equal" in codes(equal, truth)
+
+
+@pytest.mark.needs_feature("graph_scores")
+def test_equal_confidences_are_no_finding_for_metrics_that_use_none() -> None:
+    equal, truth = equally_sure()
     assert "confidence-equal" not in codes(equal, truth, "topo")
     assert "confidence-equal" in codes(equal, truth, "topo", "pld")
 

@@ -79,6 +79,13 @@ def test_the_same_map_in_all_forms(tmp_path: Path, name: str) -> None:
     assert sorted(each.points.tolist() for each in frames["map"])[:2] == [[[0, 0], [80, 0]], [[0, 9], [80, 9]]]
     left_out = "1 element is left out: 1 tree without a line" if name == "map.zip" else LEFT_OUT
     assert [finding.message.partition(": ")[2] for finding in frames.findings] == [left_out]
+    protocol = mg.protocol("paper-60x30", classes=["kerb", "island"], region=None)
+    assert mg.evaluate(frames.with_confidence(1.0), path, protocol, metrics=["pld"]).mean["pld"] == 0
+
+
+@pytest.mark.needs_feature("network")
+def test_a_file_of_a_whole_map_is_evaluated_as_it_is(tmp_path: Path) -> None:
+    path = saved(tmp_path / "map.gpkg", SHAPES, {"class": KINDS})
     assert mg.evaluate(path, path, "map").mean["pld"] == 0
 
 

@@ -248,9 +248,9 @@ def place_of(point, label, truth, found, cutoff):
     return "repeated" if any(matched for distance, matched in own if distance <= least + 1e-9) else "pieces"
 
 
-def lengths_and_offsets(predictions, truth, match, cutoff, sure, bins):
-    """By class: all columns of the metric but the last: lengths, offsets, parts of PLD, histograms."""
-    sums = defaultdict(lambda: np.zeros(20 + 2 * bins))
+def lengths_and_offsets(predictions, truth, match, cutoff, sure, bins, edges, rings):
+    """By class: all columns of the metric but the last: lengths, offsets, parts of PLD, histograms, rings."""
+    sums = defaultdict(lambda: np.zeros(20 + 2 * bins + 2 * rings))
     points_found = defaultdict(set)
     for j, y in enumerate(truth):
         mate = next((i for i, (other, _) in match.items() if other == j), None)
@@ -259,6 +259,10 @@ def lengths_and_offsets(predictions, truth, match, cutoff, sure, bins):
         lengths = lengths_of_points(y)
         found = sum(lengths[k] for k in matched)
         sums[y.label][:3] += sum(lengths), found, found * (mate is not None and predictions[mate].confidence >= sure)
+        for k, length in enumerate(lengths):
+            ring = sum(math.hypot(*y.points[k][:2]) >= start for start in edges) - 1
+            sums[y.label][20 + 2 * bins + ring] += length
+            sums[y.label][20 + 2 * bins + rings + ring] += length * (k in matched)
     for i, x in enumerate(predictions):
         j, pairs = match.get(i, (None, []))
         lengths = lengths_of_points(x)

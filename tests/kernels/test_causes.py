@@ -11,8 +11,10 @@ from tests.kernels import reference_causes as reference
 import mapgauge as mg
 from mapgauge import kernels
 from mapgauge.metrics.causes import CAUSES, Thresholds
-from mapgauge.metrics.completeness import BINS, SURE
+from mapgauge.metrics.completeness import BINS, RINGS, SURE
 from mapgauge.typing import Points
+
+EDGES = (0, 10, 20)  # where the rings of a region of 60 m by 30 m begin
 
 
 def line(rng: np.random.Generator, closed: bool) -> Points:
@@ -99,7 +101,7 @@ def check(results: mg.Results, thresholds: Thresholds) -> None:
     for f, token in enumerate(results.tokens):
         sides = sides_of(results, token)
         costs = reference.causes_of_frame(*sides, rules)
-        sums = reference.lengths_and_offsets(*sides, cutoff, SURE, BINS)
+        sums = reference.lengths_and_offsets(*sides, cutoff, SURE, BINS, EDGES, RINGS)
         for c, name in enumerate(results.class_names):
             expected = [costs[name, cause] for cause in CAUSES]
             assert found.per_frame[f, c] == pytest.approx(expected, rel=1e-9, abs=1e-12), (token, name)

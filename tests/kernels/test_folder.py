@@ -36,7 +36,7 @@ def used(**environment: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=True,
-        env=os.environ | environment,
+        env=os.environ | {"PYTHONWARNINGS": "default"} | environment,  # a warning is part of the answer
         encoding="utf-8",
     )
 

@@ -253,10 +253,16 @@ def test_results_without_pld_are_refused(good: mg.Results) -> None:
         plot.histogram(lacking)
 
 
-def test_what_no_metric_has_is_refused(good: mg.Results) -> None:
+@pytest.mark.needs_feature("raster", "tracks")
+def test_precision_and_recall_of_a_metric_without_them_names_those_of_features_too(good: mg.Results) -> None:
     with pytest.raises(
         mg.InvalidInput, match="must be one of ap_chamfer, ap_frechet, ap_sospa, raster_ap, c_map.*, got 'pld'"
     ):
+        plot.precision_recall(good, metric="pld")
+
+
+def test_what_no_metric_has_is_refused(good: mg.Results) -> None:
+    with pytest.raises(mg.InvalidInput, match="must be one of ap_chamfer, ap_frechet, ap_sospa.*, got 'pld'"):
         plot.precision_recall(good, metric="pld")
     with pytest.raises(
         mg.InvalidInput, match="demo-good: ap_sospa not found in these results; available: pld, ap_chamfer"

@@ -202,6 +202,7 @@ def test_all_that_tie_with_the_best_are_marked_in_the_overview_too(show: Show, f
     assert marked == [3, 0, 3, 0, 3]
 
 
+@pytest.mark.needs_feature("error_map")
 def test_a_difference_of_any_two_methods_is_drawn_beside_its_map(show: Show, five: Path) -> None:
     page = show(five, "#method=3-2")
     assert page.locator("#error-choice option:checked").inner_text() == "D \u2212 C"

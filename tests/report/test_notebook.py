@@ -59,6 +59,12 @@ def output(methods: list[mg.Results]) -> str:
     return str(methods[0]._repr_html_())
 
 
+@pytest.mark.needs_feature("error_map")
+def test_results_show_the_map_of_errors(browser: "Browser", tmp_path: Path, output: str) -> None:
+    with notebook(browser, tmp_path, output) as page:
+        assert panels(page).locator("#where-card canvas").is_visible()
+
+
 def test_results_show_the_panels_of_the_report(
     browser: "Browser", tmp_path: Path, output: str, methods: list[mg.Results]
 ) -> None:
@@ -66,7 +72,6 @@ def test_results_show_the_panels_of_the_report(
         frame = panels(page)
         assert f"{methods[0].classes['divider']['pld']:.3f}" in frame.locator("#what").inner_text()
         assert frame.locator("#why-card .rows tr").count() == 5
-        assert frame.locator("#where-card canvas").is_visible()
         frame.locator("#examples .thumb path").first.wait_for()
         assert not frame.locator("#answer").is_visible()  # it stands in the notebook
         frame.locator("#what").get_by_role("button", name="divider").click()

@@ -1,5 +1,7 @@
 """Bands of sampling uncertainty around curves cover the true curve, and are left out where scenes are few."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.results.made_up_curves import BINS, RECALLS, covered, drawn_of, precision_at, scenes
@@ -60,20 +62,35 @@ def test_a_bin_that_few_scenes_have_has_no_band(rng: np.random.Generator) -> Non
     assert np.isnan(band.low[1])
 
 
-def test_figures_say_what_the_band_is_or_why_there_is_none() -> None:
+def labels_of(figure: Any) -> list[str]:
+    """The texts of all legends."""
+    legends = [*figure.legends, *(axes.get_legend() for axes in figure.axes)]
+    return [text.get_text() for legend in legends if legend for text in legend.get_texts()]
+
+
+WORDS_OF_BANDS = ((60, "band: 95 % at each point, over 6 scenes"), (20, "no band: 2 scenes are too few"))
+
+
+@pytest.mark.parametrize(("frames", "words"), WORDS_OF_BANDS)
+def test_figures_say_what_the_band_is_or_why_there_is_none(frames: int, words: str) -> None:
     plot = pytest.importorskip("mapgauge.plot", reason="matplotlib is not installed")
-    for frames, words in ((60, "band: 95 % at each point, over 6 scenes"), (20, "no band: 2 scenes are too few")):
-        results = mg.evaluate(*mg.demo.demo_world(frames, predictions=30))
-        for figure in (
-            plot.precision_recall(results, threshold=1.0),
-            plot.precision_recall([results, results], names=["A", "B"], threshold=1.0),
-            plot.precision_recall([results] * 3, names=["A", "B", "C"], threshold=1.0),
-            plot.calibration(results, threshold=1.0),
-            plot.calibration([results, results], names=["A", "B"], threshold=1.0),
-            plot.calibration(results, metric="pld"),
-        ):
-            labels = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
-            for axes in figure.axes:
-                legend = axes.get_legend()
-                labels += [text.get_text() for text in legend.get_texts()] if legend else []
-            assert words in labels
+    results = mg.evaluate(*mg.demo.demo_world(frames, predictions=30))
+    for figure in (
+        plot.precision_recall(results, threshold=1.0),
+        plot.precision_recall([results, results], names=["A", "B"], threshold=1.0),
+        plot.precision_recall([results] * 3, names=["A", "B", "C"], threshold=1.0),
+    ):
+        assert words in labels_of(figure)
+
+
+@pytest.mark.needs_feature("confidence")
+@pytest.mark.parametrize(("frames", "words"), WORDS_OF_BANDS)
+def test_figures_of_calibration_say_what_the_band_is_or_why_there_is_none(frames: int, words: str) -> None:
+    plot = pytest.importorskip("mapgauge.plot", reason="matplotlib is not installed")
+    results = mg.evaluate(*mg.demo.demo_world(frames, predictions=30))
+    for figure in (
+        plot.calibration(results, threshold=1.0),
+        plot.calibration([results, results], names=["A", "B"], threshold=1.0),
+        plot.calibration(results, metric="pld"),
+    ):
+        assert words in labels_of(figure)

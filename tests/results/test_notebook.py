@@ -43,6 +43,9 @@ class Reader(HTMLParser):
         self.text += data
 
 
+OF_CONFIDENCE = pytest.param("confidence", marks=pytest.mark.needs_feature("confidence"))
+
+
 def things_of(class_name: str, token: str, *methods: str, frames: int = 6) -> dict[str, Any]:
     """Return one of each kind, with these names everywhere."""
     truth = mg.MapFrames.of(
@@ -58,14 +61,19 @@ def things_of(class_name: str, token: str, *methods: str, frames: int = 6) -> di
         "match": assignment.matches[0],
         "comparison": mg.compare(results, names=methods),
         "causes": mg.causes(results[0]),
-        "confidence": mg.confidence(results[0]),
     }
 
 
-@pytest.mark.needs_feature("confidence")
-@pytest.mark.parametrize("kind", ["frames", "results", "assignment", "comparison", "causes", "confidence"])
+def thing_of(kind: str, class_name: str, token: str, *methods: str) -> Any:
+    things = things_of(class_name, token, *methods)
+    if kind == "confidence":
+        return mg.confidence(things["results"])
+    return things[kind]
+
+
+@pytest.mark.parametrize("kind", ["frames", "results", "assignment", "comparison", "causes", OF_CONFIDENCE])
 def test_names_cannot_inject_markup(kind: str) -> None:
-    thing = things_of(HOSTILE, HOSTILE, "A" + HOSTILE, "B" + HOSTILE + "\ud800")[kind]  # a name may not be text
+    thing = thing_of(kind, HOSTILE, HOSTILE, "A" + HOSTILE, "B" + HOSTILE + "\ud800")  # a name may not be text
     html = thing._repr_html_()
     found = Reader(html)
     assert "table" in found.seen
@@ -74,10 +82,9 @@ def test_names_cannot_inject_markup(kind: str) -> None:
     html.encode("utf-8")
 
 
-@pytest.mark.needs_feature("confidence")
-@pytest.mark.parametrize("kind", ["frames", "results", "assignment", "match", "comparison", "causes", "confidence"])
+@pytest.mark.parametrize("kind", ["frames", "results", "assignment", "match", "comparison", "causes", OF_CONFIDENCE])
 def test_reprs_are_one_short_line(kind: str) -> None:
-    thing = things_of("divider", "t" * 500, *(f"method {k} with a long name" for k in range(6)))[kind]
+    thing = thing_of(kind, "divider", "t" * 500, *(f"method {k} with a long name" for k in range(6)))
     text = repr(thing)
     assert "\n" not in text
     assert len(text) < 400
@@ -112,13 +119,20 @@ def test_html_has_the_values_of_the_tables() -> None:
     assert all(shown in text for shown in (str(price), f"{sure.classes['divider'].thresholds['best_pld']:.3f}"))
 
 
+@pytest.mark.needs_feature("confidence", "graph_scores")
+def test_odd_things_of_features_have_html_too() -> None:
+    empty = mg.MapFrames.of({"a": {"divider": []}})
+    results = mg.evaluate(empty.with_confidence(0.5), empty)
+    for thing in (mg.confidence(results), mg.protocol("graph")):
+        Reader(thing._repr_html_())
+
+
 def test_odd_things_have_html_too() -> None:
     empty = mg.MapFrames.of({"a": {"divider": []}})
     results = mg.evaluate(empty.with_confidence(0.5), empty)
     things: list[Any] = [empty, mg.MapFrames.of({}), results, results.assignment("a"), mg.compare([results])]
-    things += [mg.causes(results), mg.confidence(results)]
     line = [[0, 0], [9, 0]]
-    things += [mg.pld([line], [line], order=2), mg.sospa_align(line, line), mg.protocol("graph")]
+    things += [mg.causes(results), mg.pld([line], [line], order=2), mg.sospa_align(line, line)]
     for thing in things:
         Reader(thing._repr_html_())
     of_order_2 = mg.evaluate(*demo_world(2, predictions=5), mg.protocol("paper-60x30", order=2))
