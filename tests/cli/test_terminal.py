@@ -150,7 +150,7 @@ def test_ctrl_c_ends_the_work_and_says_how_far_it_was(many: Path, words: list[st
     while begun not in terminal.text and terminal.read():
         pass
     terminal.process.send_signal(signal.SIGINT)
-    text = terminal.finish()
+    text = terminal.finish().removesuffix("\r\x1b[K")  # a thread may erase its line of progress once more
     assert terminal.process.returncode == 130
     assert "Traceback" not in text
     assert "reading many.json, many.pkl (" in text  # before all imports
@@ -204,6 +204,29 @@ class HalfMade:
         self.made
 
 cli._run = lambda received: HalfMade()
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, encoding="utf-8")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_thread_that_an_interrupt_stops_leaves_no_trace() -> None:
+    """The view computes its panels in threads, which end after the command."""
+    program = """
+import os, signal, threading, time
+import mapgauge.cli as cli
+
+def work(received):
+    def compute():
+        while not received:
+            time.sleep(0.01)
+        time.sleep(0.2)
+        raise KeyboardInterrupt
+
+    threading.Thread(target=compute).start()
+    os.kill(os.getpid(), signal.SIGINT)
+
+cli._run = work
 cli.main()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, encoding="utf-8")

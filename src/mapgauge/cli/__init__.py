@@ -225,6 +225,11 @@ def _signals() -> Iterator[list[int]]:
         if not received:
             sys.__unraisablehook__(unraisable)
 
+    def report_of_thread(given: "threading.ExceptHookArgs") -> None:
+        # A thread that computes ends by this exception too, maybe after the command.
+        if not (received and given.exc_type is KeyboardInterrupt):
+            threading.__excepthook__(given)
+
     usual = {signal.SIGINT: signal.default_int_handler}
     usual |= {getattr(signal, name): signal.SIG_DFL for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)}
     if threading.current_thread() is not threading.main_thread():
@@ -234,6 +239,8 @@ def _signals() -> Iterator[list[int]]:
         signal.signal(number, interrupt)
     previous = sys.unraisablehook
     sys.unraisablehook = report
+    previous_of_threads = threading.excepthook
+    threading.excepthook = report_of_thread
     try:
         yield received
     finally:
@@ -246,6 +253,8 @@ def _signals() -> Iterator[list[int]]:
             else:
                 signal.signal(number, handler)
         sys.unraisablehook = previous
+        if not received:
+            threading.excepthook = previous_of_threads
 
 
 # Functions that must not end early: numba makes Python objects of what a kernel returns, and would crash; a worker
