@@ -293,8 +293,7 @@ def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Cal
         yield advance
         _WORK.begin("")
     finally:
-        if bar:
-            rewrite()
+        settle()
 
 
 def can_rewrite() -> bool:
