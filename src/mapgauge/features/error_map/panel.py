@@ -262,7 +262,7 @@ def _run_arrays(made: ErrorMap, shown: Shown) -> Arrays:
 
 def _place_rows(made: ErrorMap, found: Areas, shown: Shown, method: int) -> dict[str, list[dict[str, Any]]]:
     """Return the worst places of a method by kind, for the page."""
-    kinds: tuple[Kind, ...] = ("missed", "difference") if method else ("missed",)
+    kinds: tuple[Kind, ...] = ("missed", "difference", "gained") if method else ("missed",)
     rows: dict[str, list[dict[str, Any]]] = {}
     for kind in kinds:
         places = made.worst(made.names[method], kind=kind, count=PLACES)

@@ -27,7 +27,8 @@ from mapgauge.results.query import InvalidQuery
 from mapgauge.results.results import Results
 from mapgauge.results.tags import Tags
 from mapgauge.scoring.data import Data
-from mapgauge.views.report.drawings import least_confidence
+from mapgauge.views.report.causes import cause_numbers
+from mapgauge.views.report.drawings import least_drawn
 from mapgauge.views.report.explorer import (
     STYLES,
     described,
@@ -118,6 +119,7 @@ class Explorer:
             "values": self.values,
             "geometry": self.geometry,
             "answer": self.said,
+            "causes": self.causes,
             "panel": self.panel,
             "frame": self.frame,
             "scene": self.scene,
@@ -194,9 +196,7 @@ class Explorer:
                 "drawn": None,
                 "reasons": [],
                 "why": [],
-                "least": max(
-                    least_confidence(each.scores.confidence, int(each.scores.true.sum())) for each in self.results
-                ),
+                "least": least_drawn(self.results),
                 "files": [method.given for method in self.methods],
                 "precisions": {
                     metric.main.key: metric.title
@@ -256,6 +256,10 @@ class Explorer:
             **values_and_families([method.results for method in told]),  # causes may be known only now
         }
         return as_json(body)
+
+    def causes(self) -> Answer:
+        """Return the causes of all frames. The answer after reading has scored them."""
+        return packed(cause_numbers(self.reading.now.methods))
 
     def panel(self) -> Answer:
         """Return the panel *where* of the first screen, or how much of it is done. The first request begins it."""
