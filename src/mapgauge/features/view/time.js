@@ -65,7 +65,10 @@ function wholeWorld() {
   if (state.space === "" || !poseOf(state.frame)) return null;
   const [left, right, bottom, top] = source.bounds().map((value) => value / METRE);
   const box = [left, right].flatMap((x) => [bottom, top].map((y) => new DOMPoint(x, -y)));
-  const corners = framesOfScene(sceneAt(state.frame)).flatMap((frame) => {
+  const { areas } = known.arrays;
+  // Without scenes, all frames are one drive, and others may be in another city.
+  const near = framesOfScene(sceneAt(state.frame)).filter((frame) => areas[frame] === areas[state.frame]);
+  const corners = near.flatMap((frame) => {
     const motion = motionOf(frame);
     if (state.space === "follow") [motion.e, motion.f] = [0, 0];
     return box.map((corner) => corner.matrixTransform(motion));
