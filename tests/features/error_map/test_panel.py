@@ -14,11 +14,11 @@ import pytest
 from tests.features.error_map import planted
 
 import mapgauge as mg
-from mapgauge.features.error_map.areas import areas_of
 from mapgauge.features.error_map.panel import map_panel, shown_of
 from mapgauge.features.error_map.report_section import SECTION
 from mapgauge.geometry.polylines import ranges
 from mapgauge.report import write_report
+from mapgauge.views.tiles import areas_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +91,7 @@ def test_many_pieces_are_shown_as_few() -> None:
     assert about["merged"] >= 1
     assert arrays["seen"].sum() == made.seen.sum()
     assert arrays["length"].sum() / 100 == pytest.approx(made.pieces.length.sum(), abs=1)
-    shown = shown_of(made, areas_of(made.pieces), 120)
+    shown = shown_of(made, areas_of(made.pieces.x, made.pieces.y, made.pieces.length), 120)
     piece = int(shown.piece[5])
     saw = {token for k in np.flatnonzero(shown.piece == piece) for token in made.frames(int(k))}
     assert {made.tokens[frame] for frame in pieces_of_runs(arrays, piece)} == saw

@@ -14,6 +14,7 @@ from mapgauge.features.view.geometry import GeometryReading, Placing
 from mapgauge.features.view.panel import PanelMaking
 from mapgauge.features.view.server import Posted, Routes, as_json, in_thread, packed
 from mapgauge.features.view.server import Reply as Answer
+from mapgauge.features.view.sheet import sheet_of
 from mapgauge.features.view.video import has_ffmpeg, video_of
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.hooks import Nearest, similar
@@ -232,6 +233,10 @@ class Explorer:
         known = {"order": geometry.order, "seconds": geometry.seconds, "tracks": geometry.tracks}
         arrays = {name: array for name, array in known.items() if array is not None}
         about = {"world": geometry.world, "bounds": geometry.bounds, "note": geometry.note}
+        if geometry.tracks is not None:
+            sheet = sheet_of(geometry.tracks)
+            arrays |= {"areas": sheet.area.astype(np.int32), "shift": sheet.shift}
+            about["tiles"] = sheet.tiles
         if self.results[0].scenes is None and geometry.scenes is not None:
             about["scenes"] = geometry.scenes  # the page has those of the results
         return packed(arrays, state="ready", **about)
