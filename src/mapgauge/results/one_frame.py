@@ -21,7 +21,7 @@ from mapgauge.results.values import Input
 from mapgauge.scoring.data import Data
 from mapgauge.scoring.prepare import prepare
 
-# The files that were moved, as ``Results.with_data`` takes them: predictions and truth, or None.
+# The files of predictions and truth if they were moved, otherwise None.
 Moved: TypeAlias = tuple[str | Path | None, str | Path | None]
 
 
@@ -29,8 +29,14 @@ def frame_alone(results: Results, token: str, moved: Moved = (None, None)) -> Re
     """Return the results of one frame with its predictions and truth; None if these cannot be read alone.
 
     Only Parquet on this machine with several row groups can be read in parts. The row group that has the frame is read,
-    and prepared as the whole file would be. The content is not checked: results have one hash of all frames. A frame with other numbers of
-    lines than the evaluated one is not returned, and ``Results.with_data`` must tell whether the rest is right.
+    and prepared as the whole file would be. The content is not checked: results have one hash of all frames. A frame
+    with other numbers of lines than the evaluated one is not returned, and ``Results.with_data`` must tell whether the
+    rest is right.
+
+    Args:
+        results: The results, from a file.
+        token: The frame.
+        moved: The files that were moved, as ``Results.with_data`` takes them.
     """
     if results.geometry is not None or corridor_radius(results.protocol.window) is not None:
         return None  # a corridor leads through frames that are not read

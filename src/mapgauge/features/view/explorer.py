@@ -226,8 +226,8 @@ class Explorer:
     def unchecked(self, number: str) -> Answer:
         """Return what the drawings of a frame show if it can be read alone, and then begin to read all frames.
 
-        Reading all takes seconds, and only then it is known whether the files have what was evaluated. The page asks for
-        the frame again after that.
+        Reading all takes seconds, and only then it is known whether the files have what was evaluated. The page asks
+        for the frame again after that.
         """
         try:
             alone = self._alone_with_data(self._number(number))
