@@ -24,8 +24,8 @@ const DEFAULTS = () => ({
 
 // An extra has some of these: `pane`, its name and title; `defaults`, further texts of the state, and `allows(key, text)`,
 // whether an address may have them; `filters`, keys that the list depends on, passes(frame), and `cleared`, their values
-// without a filter; in drawings, below(panel, frame), nodes under the lines, over(panel, frame), nodes over the truth, placed(frame), the transform of the lines, and
-// whole(), the view of everything; build(change); toggle(state), before anything is drawn; show(state, differs), at the end;
+// without a filter; in drawings, below(panel, frame), nodes under the lines, over(panel, frame), nodes over the truth, placed(frame), the transform of the lines,
+// whole(), the view of everything, and marks(state), what of it the legend explains: texts and nodes of a sample; build(change); toggle(state), before anything is drawn; show(state, differs), at the end;
 // order(state), the frames that the keys go through, or null; passing(), whether frames pass by themselves; narrows(state),
 // whether it has a filter that no condition can say; chips(state), names of such filters and the changes that take them
 // away; playFrom(frame), which plays the rest of a scene and returns whether it can; map, its title and element(), a map that others
