@@ -83,6 +83,17 @@ def test_the_same_results_make_the_same_file(methods: list[mg.Results], one: Pat
     assert (tmp_path / "again.html").read_bytes() == one.read_bytes()
 
 
+def test_a_report_of_few_frames_hides_the_same_predictions(
+    one: Path, methods: list[mg.Results], tmp_path: Path
+) -> None:
+    write_report(methods[0], tmp_path / "few.html", frames="token = 'scene-0000-9'")
+    few = contents(tmp_path / "few.html")[0]["least"]
+    assert few == contents(one)[0]["least"]
+    assert few > 0
+    write_report(methods[0], tmp_path / "empty.html", frames=0)
+    assert contents(tmp_path / "empty.html")[0]["least"] == 0
+
+
 def test_the_file_is_small(one: Path, two: Path) -> None:
     assert one.stat().st_size < 600_000
     assert two.stat().st_size < 1_000_000

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.features.error_map.areas import Areas, Tiles, areas_of, packed
 from mapgauge.features.error_map.around import CELL, LEVELS, AroundEgo
 from mapgauge.features.error_map.error_map import ErrorMap
 from mapgauge.features.error_map.places import ErrorPlace, Kind, interval_of, sentence_of
@@ -16,6 +15,7 @@ from mapgauge.features.error_map.zones import Zones
 from mapgauge.markup import Html, element, joined
 from mapgauge.typing import Floats, Indices
 from mapgauge.views.report.pack import Arrays, pack
+from mapgauge.views.tiles import Areas, Tiles, areas_of, packed
 
 MOST = 120_000  # pieces in a page; with more, pieces that are close are one
 PLACES = 5  # of each kind
@@ -62,7 +62,7 @@ def map_panel(made: ErrorMap, trusted: Sequence[str], zones: Sequence[Zones] = (
 
     ``zones`` are those of each method; none if the data have no vehicle.
     """
-    found = areas_of(made.pieces)
+    found = areas_of(made.pieces.x, made.pieces.y, made.pieces.length)
     tiles = packed(found.bounds, _ASPECT)
     shown = shown_of(made, found)
     arrays = _piece_arrays(made, found, tiles, shown=shown) | _zone_arrays(zones)
@@ -259,7 +259,7 @@ def _run_arrays(made: ErrorMap, shown: Shown) -> Arrays:
 
 def _place_rows(made: ErrorMap, found: Areas, shown: Shown, method: int) -> dict[str, list[dict[str, Any]]]:
     """Return the worst places of a method by kind, for the page."""
-    kinds: tuple[Kind, ...] = ("missed", "difference") if method else ("missed",)
+    kinds: tuple[Kind, ...] = ("missed", "difference", "gained") if method else ("missed",)
     rows: dict[str, list[dict[str, Any]]] = {}
     for kind in kinds:
         places = made.worst(made.names[method], kind=kind, count=PLACES)

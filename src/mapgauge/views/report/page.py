@@ -25,7 +25,7 @@ from mapgauge.results.tags import Tags
 from mapgauge.results.values import InputRecords, lists_of_frames
 from mapgauge.typing import Progress
 from mapgauge.views.report.card import write_card
-from mapgauge.views.report.drawings import is_map, least_confidence
+from mapgauge.views.report.drawings import is_map, least_drawn
 from mapgauge.views.report.explorer import (
     STYLES,
     described,
@@ -258,13 +258,7 @@ def explorer_part(
         "reasons": reasons,
         "later": [one for one, _ in later],
         "why": [[reasons.index(reason) for reason in chosen[frame]] for frame in drawn],
-        "least": max(
-            (
-                least_confidence(arrays[f"{k}.predictions.confidence"], len(arrays[f"{k}.truth.label"]))
-                for k in range(len(methods) if drawn else 0)
-            ),
-            default=0.0,
-        ),
+        "least": least_drawn(methods) if drawn else 0.0,
         "arrays": directory,
     }
     for added in additions.values():
