@@ -71,7 +71,8 @@ def root(tmp_path: Path) -> Path:
 def test_a_page_gets_the_tables_of_a_run_without_targets(root: Path) -> None:
     main(OUTPUT, root)
     text = (root / "docs" / "page.md").read_text(encoding="utf-8")
-    assert "| case | ratio |\n| --- | ---: |\n| 60 points | 0.020 |\n| 200 points | 1,234 |\n\n<!-- end -->" in text
+    rows = "| 60 points | 0.020 |\n| 200 points | 1,234 |\n"
+    assert f"<!-- table: Speed -->\n\n**Speed**\n\n| case | ratio |\n| --- | ---: |\n{rows}\n<!-- end -->" in text
     assert "old" not in text
     assert "Measured on 2026-11-19 on a machine with 2 cores (Some processor), at commit 0123abcd." in text
     assert "Versions: Python 3.11.7, numba 0.68.1." in text

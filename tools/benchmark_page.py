@@ -3,7 +3,7 @@
     make bench-all > bench.txt
     python -m tools.benchmark_page bench.txt
 
-A page shows a table between two marks, which browsers hide. The first names the table by its title in the output:
+A page shows a table and its title between two marks, which browsers hide. The first names the table in the output:
 
     <!-- table: The whole command -->
 
@@ -83,7 +83,8 @@ def filled(page: str, tables: Tables) -> str:
     def content(match: re.Match[str]) -> str:
         if match["title"] is None:
             return match[1] + machine_of(tables) + match["close"]
-        return match[1] + "\n".join(tables[match["title"]]) + "\n" + match["close"]
+        title = match["title"]
+        return match[1] + f"**{title}**\n\n" + "\n".join(tables[title]) + "\n" + match["close"]
 
     return MARKED.sub(content, page)
 
