@@ -2,10 +2,13 @@
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import benchmarks.all as runner
 import pytest
-from benchmarks.all import NAMES
 from tools.benchmark_page import MARKED, filled, main, pages, tables_of, titles_in
 
 ROOT = Path(__file__).parents[1]
@@ -140,5 +143,30 @@ def test_all_benchmarks_of_the_page_are_in_the_run() -> None:
     """Those that compare commits or layouts, or need a GPU or files that are not here, have pages of their own."""
     apart = {"against", "layouts", "torch", "training_step", "truth_nuscenes"}
     programs = {path.stem.removeprefix("bench_") for path in (ROOT / "benchmarks").glob("bench_*.py")}
-    assert set(NAMES) | apart == programs
-    assert len(NAMES) == len(set(NAMES))
+    assert set(runner.NAMES) | apart == programs
+    assert len(runner.NAMES) == len(set(runner.NAMES))
+
+
+def test_a_benchmark_that_fails_stops_no_other_and_the_run_says_so(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    programs = {"io": "raise SystemExit(2)", "view": "print('drawn')"}
+
+    def run(command: list[str], env: dict[str, str], check: bool) -> subprocess.CompletedProcess[str]:
+        name = command[-1].removeprefix("benchmarks.bench_")
+        return subprocess.run([sys.executable, "-c", programs[name]], env=env, check=check)
+
+    monkeypatch.setattr(runner, "subprocess", SimpleNamespace(run=run))
+    monkeypatch.setattr(runner, "PACKAGES", ("numpy",))
+    assert runner.main(["io", "view"]) == 1
+    output = capfd.readouterr().out
+    assert "drawn" in output
+    assert re.search(r"^\| io \| 0\.\d, failed \|$", output, re.M)
+    assert re.search(r"^\| view \| 0\.\d \|$", output, re.M)
+    programs["io"] = ""
+    assert runner.main(["io", "view"]) == 0
+
+
+def test_a_benchmark_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(SystemExit, match="no benchmark is called paint; there are command, kernels"):
+        runner.main(["paint"])
