@@ -21,6 +21,8 @@ from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
 from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.views.report.frames import choose, frame_numbers
+from mapgauge.views.report.further import Limits
+from mapgauge.views.report.page import made_report
 
 EVIL = "</script><script>alert(1)</script>"
 
@@ -473,10 +475,9 @@ def test_a_place_that_cannot_be_written_is_an_error_in_words(methods: list[mg.Re
         write_report(methods[0], tmp_path / "absent" / "report.html", frames=0)
 
 
-def test_progress_counts_all_frames_that_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mapgauge.views.report.page.FRAMES", 2)
-    monkeypatch.setattr("mapgauge.views.report.page.BLOCK", 3)
+def test_progress_counts_all_frames_that_are_drawn() -> None:
     steps: list[tuple[int, int]] = []
     results = mg.evaluate(*demo_world(10), metrics=["pld"])
-    write_report(results, tmp_path / "page.html", progress=lambda done, of: steps.append((done, of)))
+    limits = Limits(frames=2, block=3)
+    made_report([results], limits=limits, progress=lambda done, of: steps.append((done, of)))
     assert steps == [(k, 10) for k in range(1, 11)]
