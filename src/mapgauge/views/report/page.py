@@ -5,7 +5,7 @@ frames and the drawings, from arrays inside the page (``pack``).
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count as counting
@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mapgauge.answers.answer import Answer, combined, explain
+from mapgauge.answers.pairs import fits
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.io.files.writing import save
 from mapgauge.markup import Html, html, joined
-from mapgauge.results.comparison import check_comparable, compare, method_names
+from mapgauge.metrics.table import METRICS
+from mapgauge.results.comparison import Comparison, check_comparable, compare, method_names
 from mapgauge.results.frame_query import FrameTable
+from mapgauge.results.intervals import Estimate
 from mapgauge.results.query import Query, parse
 from mapgauge.results.results import Results
 from mapgauge.results.slices import Slices
@@ -165,7 +168,7 @@ def made_report(
         _check_answer(answer, called)
     ordered = [methods[0], *(in_order_of(methods[0], method) for method in methods[1:])]
     with ThreadPoolExecutor(2) as pool:  # the comparison runs mostly in kernels, and the rest mostly in Python
-        comparing = pool.submit(compare, methods, names=called)
+        comparing = pool.submit(_comparison_of, methods, called, answer)
         explaining = []
         if answer is None:
             explaining = [pool.submit(explain, method, name) for method, name in zip(methods, called, strict=True)]
@@ -203,6 +206,24 @@ def _check_answer(answer: Answer, names: Sequence[str]) -> None:
     about = [facts.name for facts in answer.methods]
     if about != list(names):
         raise InvalidInput(f"answer is about {', '.join(about)}, expected one about {', '.join(names)}")
+
+
+def _comparison_of(methods: Sequence[Results], names: Sequence[str], answer: Answer | None) -> Comparison:
+    """Return the comparison that the answer was made from if it has what the page shows, and otherwise a new one."""
+    if answer is not None and answer.comparison is not None:
+        known = answer.comparison
+        if fits(known, names) and all(map(_has_values, known.estimates, methods)):
+            return known
+    return compare(methods, names=names)
+
+
+def _has_values(estimates: Mapping[str, Mapping[str, Estimate]], results: Results) -> bool:
+    """Whether estimates are those of results, with all their metrics."""
+    for metric in results.metrics:
+        key = METRICS[metric].main.key
+        if key not in estimates["mean"] or estimates["mean"][key].value != results.mean.get(key):
+            return False
+    return True
 
 
 def prepared(
