@@ -52,17 +52,17 @@ def frame_alone(results: Results, token: str, moved: Moved = (None, None)) -> Re
                 (predictions, truth), results.protocol, results.tokens, scenes=results.rows.scenes
             )
         data = Data.of(*prepare(predictions, truth, results.protocol, unknown="ignore"), results.protocol)
+        alone = replace(results.of_frames([results.tokens.index(token)]), geometry=data.at((token,)))
+        if not _has_evaluated_counts(alone):
+            return None
     except MapgaugeError:
         return None  # reading all frames says what is wrong
-    alone = replace(results.of_frames([results.tokens.index(token)]), geometry=data.at((token,)))
-    if not _has_evaluated_counts(alone):
-        return None
     return alone
 
 
 def _row_group(recorded: Input, moved: str | Path | None, origin: Path | None, token: str) -> MapFrames | None:
     """Return the frames of one side that are stored together with a frame, changed as all frames were."""
-    if recorded.history is None or not recorded.hash:
+    if not recorded.history or not recorded.hash:
         return None
     first, *steps = recorded.history
     arguments = arguments_of(first)
