@@ -123,9 +123,11 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def started(files: Path, *words: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+def started(
+    files: Path, *words: str, program: tuple[str, str] = ("-m", "mapgauge")
+) -> Iterator[tuple["subprocess.Popen[str]", str]]:
     """Run the command in the folder of the files. Yields the process and the address that it prints."""
-    command = [sys.executable, "-m", "mapgauge", "view", *words, "--no-browser"]
+    command = [sys.executable, *program, "view", *words, "--no-browser"]
     with subprocess.Popen(
         command, cwd=files, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
     ) as process:
