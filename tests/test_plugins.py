@@ -126,11 +126,13 @@ def test_the_metric_is_computed_and_printed_in_the_shell(world: Path) -> None:
         f"{good} --set price.price=2 --metrics price --csv",
         f"{good} --set price.price=2 --metrics price --latex",
         f"{poor} --set price.price=2 -o poor.mg",
+        "cite good.mg",
         "compare good.mg poor.mg --fail-if price>+100",
         "sweep good.json truth.geojson --set price.price=2 --cutoff 0.5,1.5 --json",
     ]
-    (listed, *documents, text, table, latex, _, compared, swept), said = one_after_another(world, lines)
+    (listed, *documents, text, table, latex, _, cited, compared, swept), said = one_after_another(world, lines)
     once, twice = map(json.loads, documents)
+    assert "% Cited for: Price\n@misc{prices2026,\n" in cited
     assert "Price of a polyline that has no prediction." in listed
     assert once["mean"]["price"] > 0
     assert twice["mean"]["price"] == pytest.approx(2 * once["mean"]["price"])

@@ -14,8 +14,7 @@ import pytest
 from tests.features.error_map import planted
 
 import mapgauge as mg
-from mapgauge.features.error_map import panel
-from mapgauge.features.error_map.panel import shown_of
+from mapgauge.features.error_map.panel import map_panel, shown_of
 from mapgauge.features.error_map.report_section import SECTION
 from mapgauge.geometry.polylines import ranges
 from mapgauge.report import write_report
@@ -85,15 +84,14 @@ def test_the_page_knows_the_frames_that_saw_a_piece() -> None:
         assert sorted(made.tokens[frame] for frame in pieces_of_runs(arrays, piece)) == sorted(made.frames(piece))
 
 
-def test_many_pieces_are_shown_as_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(panel, "MOST", 120)
-    about, arrays = read(SECTION.in_panel(methods(), NAMES))
+def test_many_pieces_are_shown_as_few() -> None:
     made = mg.error_map(methods(), names=NAMES)
+    about, arrays = read(map_panel(made, NAMES, most=120))
     assert about["count"] <= 120
     assert about["merged"] >= 1
     assert arrays["seen"].sum() == made.seen.sum()
     assert arrays["length"].sum() / 100 == pytest.approx(made.pieces.length.sum(), abs=1)
-    shown = shown_of(made, areas_of(made.pieces.x, made.pieces.y, made.pieces.length))
+    shown = shown_of(made, areas_of(made.pieces.x, made.pieces.y, made.pieces.length), 120)
     piece = int(shown.piece[5])
     saw = {token for k in np.flatnonzero(shown.piece == piece) for token in made.frames(int(k))}
     assert {made.tokens[frame] for frame in pieces_of_runs(arrays, piece)} == saw

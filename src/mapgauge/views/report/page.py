@@ -5,51 +5,44 @@ frames and the drawings, from arrays inside the page (``pack``).
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import count as counting
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mapgauge.answers.answer import Answer, combined, explain
+from mapgauge.answers.pairs import fits
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.io.files.writing import save
 from mapgauge.markup import Html, html, joined
-from mapgauge.results.comparison import check_comparable, compare, method_names
-from mapgauge.results.frame_query import FrameTable
+from mapgauge.metrics.table import METRICS
+from mapgauge.results.comparison import Comparison, check_comparable, compare, method_names
+from mapgauge.results.intervals import Estimate
 from mapgauge.results.query import Query, parse
 from mapgauge.results.results import Results
 from mapgauge.results.slices import Slices
 from mapgauge.results.tags import Tags
-from mapgauge.results.values import InputRecords, lists_of_frames
+from mapgauge.results.values import InputRecords
 from mapgauge.typing import Progress
 from mapgauge.views.report.card import write_card
-from mapgauge.views.report.drawings import is_map, least_drawn
 from mapgauge.views.report.explorer import (
     STYLES,
-    described,
     explorer_elements,
     filled,
-    geometry_arrays,
     in_order_of,
     joined_script,
     meta_text,
     resource,
-    scene_arrays,
     script_hash,
     section_resource,
 )
+from mapgauge.views.report.explorer_part import ExplorerPart, explorer_part
 from mapgauge.views.report.first import first_elements, first_meta, panel_of_sections
-from mapgauge.views.report.frames import all_numbers, choose, frame_numbers
-from mapgauge.views.report.pack import Arrays, Section, pack
+from mapgauge.views.report.further import LIMITS, Limits
 from mapgauge.views.report.sections import sections
 from mapgauge.views.report.summary import StaticPage, summary
 
-FRAMES = 200  # that are drawn with all their predictions; these are chosen by several rankings
-MEGABYTES = 40  # of the drawings of all frames, up to which they are in the page
-FAINT = 0.1  # confidence below which unmatched predictions of the other frames are left out
-BLOCK = 250  # frames that the browser reads at once
 SOURCE = ("inflate", "block")  # scripts that read the arrays from the page
 FILTER = ("query", "condition")  # scripts that filter the list by a condition
 
@@ -109,22 +102,70 @@ def write_report(
         methods = [results]
     else:
         methods = list(results)
-    if isinstance(frames, bool) or not isinstance(frames, int | str | None) or (isinstance(frames, int) and frames < 0):
-        raise InvalidInput(f"frames must be an integer of at least 0, got {frames!r}", remedy="Or pass a condition")
+    made = made_report(
+        methods,
+        names=names,
+        frames=_checked_frames(frames),
+        title=title,
+        causes=causes,
+        by=by,
+        tags=tags,
+        with_paths=with_paths,
+        answer=answer,
+        progress=progress,
+    )
+    # File names may contain bytes that are not valid text. They are written as numeric character references.
+    save(Path(path), made.page.encode("utf-8", "xmlcharrefreplace"))
+    if card is not None:
+        write_card(card, made.heading, made.subtitle, made.sentences, made.meta)
+
+
+def _checked_frames(frames: int | str | None) -> int | Query | None:
+    """Return which frames shall be drawn: a number, a condition, or None for all."""
     if isinstance(frames, str):
-        drawn: Query | int | None = parse(frames)
-    else:
-        drawn = frames
+        return parse(frames)
+    if frames is None:
+        return None
+    if isinstance(frames, bool) or not isinstance(frames, int) or frames < 0:
+        raise InvalidInput(f"frames must be an integer of at least 0, got {frames!r}", remedy="Or pass a condition")
+    return frames
+
+
+class MadeReport(NamedTuple):
+    """A report, and what its card says."""
+
+    page: Html
+    heading: str
+    subtitle: str
+    sentences: list[str]
+    meta: dict[str, Any]
+
+
+def made_report(
+    methods: list[Results],
+    *,
+    names: Sequence[str] | None = None,
+    frames: int | Query | None = None,
+    title: str | None = None,
+    causes: bool | None = None,
+    by: str | None = None,
+    tags: Tags | None = None,
+    with_paths: bool = False,
+    answer: Answer | None = None,
+    progress: Progress | None = None,
+    limits: Limits = LIMITS,
+) -> MadeReport:
+    """Return the report of methods. The arguments are as in ``write_report``."""
     methods, called = prepared(methods, names, causes)
     if answer is not None:
         _check_answer(answer, called)
     ordered = [methods[0], *(in_order_of(methods[0], method) for method in methods[1:])]
     with ThreadPoolExecutor(2) as pool:  # the comparison runs mostly in kernels, and the rest mostly in Python
-        comparing = pool.submit(compare, methods, names=called)
+        comparing = pool.submit(_comparison_of, methods, called, answer)
         explaining = []
         if answer is None:
             explaining = [pool.submit(explain, method, name) for method, name in zip(methods, called, strict=True)]
-        explorer = explorer_part(ordered, called, drawn, causes=causes, tags=tags, progress=progress)
+        explorer = explorer_part(ordered, called, frames, causes=causes, tags=tags, progress=progress, limits=limits)
         comparison = comparing.result()
         if answer is None:
             said = combined([told.result() for told in explaining], comparison)
@@ -142,12 +183,13 @@ def write_report(
     heading = title or ", ".join(called)
     explorer.meta.update(first_meta(ordered, called, comparison, said))
     first = first_elements(said, panel_of_sections("where", ordered, called), top.worries)
-    page = page_of(heading, top, explorer.about, explorer=explorer, first=first)
-    # File names may contain bytes that are not valid text. They are written as numeric character references.
-    save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
-    if card is not None:
-        sentences = [statement.text for statement in said.statements]
-        write_card(card, heading, top.subtitle, sentences, explorer.meta)
+    return MadeReport(
+        page=page_of(heading, top, explorer.about, explorer=explorer, first=first),
+        heading=heading,
+        subtitle=top.subtitle,
+        sentences=[statement.text for statement in said.statements],
+        meta=explorer.meta,
+    )
 
 
 def _check_answer(answer: Answer, names: Sequence[str]) -> None:
@@ -159,6 +201,24 @@ def _check_answer(answer: Answer, names: Sequence[str]) -> None:
         raise InvalidInput(f"answer is about {', '.join(about)}, expected one about {', '.join(names)}")
 
 
+def _comparison_of(methods: Sequence[Results], names: Sequence[str], answer: Answer | None) -> Comparison:
+    """Return the comparison that the answer was made from if it has what the page shows, and otherwise a new one."""
+    if answer is not None and answer.comparison is not None:
+        known = answer.comparison
+        if fits(known, names) and all(map(_has_values, known.estimates, methods)):
+            return known
+    return compare(methods, names=names)
+
+
+def _has_values(estimates: Mapping[str, Mapping[str, Estimate]], results: Results) -> bool:
+    """Whether estimates are those of results, with all their metrics."""
+    for metric in results.metrics:
+        key = METRICS[metric].main.key
+        if key not in estimates["mean"] or estimates["mean"][key].value != results.mean.get(key):
+            return False
+    return True
+
+
 def prepared(
     methods: list[Results], names: Sequence[str] | None, causes: bool | None
 ) -> tuple[list[Results], Sequence[str]]:
@@ -168,155 +228,6 @@ def prepared(
     called = method_names(methods, names)
     check_comparable(methods, called)
     return methods, called
-
-
-class ExplorerPart(NamedTuple):
-    """The list of frames and the drawings."""
-
-    meta: dict[str, Any]
-    data: str  # the arrays
-    later: list[str]  # arrays of further frames, which the page reads later
-    sections: list[Section]  # that have scripts, styles and elements
-    about: str  # which frames can be drawn, in words
-
-
-def explorer_part(
-    methods: Sequence[Results],
-    names: Sequence[str],
-    frames: int | Query | None,
-    causes: bool | None,
-    tags: Tags | None,
-    progress: Progress | None,
-) -> ExplorerPart:
-    """Return what the list and the drawings show. The arguments are as in ``write_report``."""
-    first = methods[0]
-    every = [all_numbers(method) for method in methods]
-    numbers = [frame_numbers(method, table) for method, table in zip(methods, every, strict=True)]
-    columns = FrameTable(first, tags).columns
-    metrics = [metric for metric, _ in lists_of_frames(first.metrics)]
-    scenes = [some for section in sections() for some in section.scenes(methods)]
-    if isinstance(frames, Query):
-        chosen = {frame: [frames.text] for frame in FrameTable(first, tags).where(frames)}
-    else:
-        count = FRAMES if frames is None else frames
-        chosen = choose(metrics, names, numbers, count=count, classes=first.class_names, scenes=scenes)
-    total = len(first.tokens)
-    if all(method.geometry is not None for method in methods):
-        drawn = list(chosen)
-    else:
-        drawn = []
-    if drawn and frames is None:
-        others = sorted(set(range(total)) - set(drawn))
-    else:
-        others = []
-    reasons = list(dict.fromkeys(reason for frame in drawn for reason in chosen[frame]))
-    steps = counting(1)
-
-    later: list[tuple[dict[str, Any], str]] = []
-
-    def advance() -> None:
-        if progress is not None:
-            finished = sum(len(block["frames"]) for block, _ in later)
-            progress(next(steps), (len(drawn) + finished + len(others)) * len(methods))
-
-    arrays: Arrays = scene_arrays(methods)
-    world = bool(drawn) and is_map(first)
-    for k, (method, table) in enumerate(zip(methods, numbers, strict=True)):
-        arrays |= {f"{k}.value.{key}": column for key, column in table.items()}
-        arrays |= {f"{k}.where.{name}": column for name, column in every[k].items()}
-        if drawn:
-            arrays |= geometry_arrays(k, method.of_frames(drawn), causes, advance=advance, centred=world)
-
-    def block_of_frames(some: Sequence[int]) -> tuple[dict[str, Any], str]:
-        """Return what the page needs to know about a block of further frames, and the block."""
-        columns: Arrays = {}
-        for k, method in enumerate(methods):
-            part = method.of_frames(some)
-            columns |= geometry_arrays(k, part, causes, advance=advance, centred=world, least=FAINT)
-        where, text = pack(columns)
-        return {"frames": list(some), "arrays": where}, text
-
-    size = 0
-    while others and size < MEGABYTES * 1e6:
-        later.append(block_of_frames(others[:BLOCK]))
-        others = others[BLOCK:]
-        size += len(later[-1][1])
-        room = int((MEGABYTES * 1e6 - size) / size * sum(len(one["frames"]) for one, _ in later))
-        if len(later) == 1 and room < len(others):  # the worst of them
-            known = {*drawn, *later[0][0]["frames"]}
-            classes = first.class_names
-            more = choose(metrics, names, numbers, count=len(known) + max(room, 0), classes=classes, scenes=scenes)
-            others = sorted(set(more) - known)
-    additions = {section: section.added(methods, drawn, causes) for section in sections()}
-    for added in additions.values():
-        arrays |= added.arrays
-    directory, data = pack(arrays)
-    meta = described(methods, names, world=world) | {
-        "where": list(columns),
-        "tags": {name: columns[name]._asdict() for name in (tags.kinds if tags else ())},
-        "drawn": drawn,
-        "reasons": reasons,
-        "later": [one for one, _ in later],
-        "why": [[reasons.index(reason) for reason in chosen[frame]] for frame in drawn],
-        "least": least_drawn(methods) if drawn else 0.0,
-        "arrays": directory,
-    }
-    for added in additions.values():
-        meta |= added.meta
-    if world:
-        moved = "The data are a map. Each frame is drawn around its centre, without an ego."
-    else:
-        moved = ""
-    said = [
-        _about_drawings(methods, drawn, frames, sum(len(one["frames"]) for one, _ in later)),
-        moved,
-        *(added.about for added in additions.values()),
-    ]
-    scripted = [section for section, added in additions.items() if section.resource and added.meta]
-    return ExplorerPart(meta, data, [text for _, text in later], scripted, " ".join(filter(None, said)))
-
-
-def _about_drawings(methods: Sequence[Results], drawn: Sequence[int], frames: int | Query | None, later: int) -> str:
-    """Return a sentence about the frames that the page can draw. ``later`` is the number of those in further blocks."""
-    total = len(methods[0].tokens)
-    if any(method.geometry is None for method in methods):
-        return (
-            "No frame can be drawn, because the results were loaded from a file without the geometry. "
-            "Write the report again: in Python with load_results(path, predictions, truth), in the shell with "
-            "mapgauge report RESULTS,predictions=FILE,truth=FILE. "
-            f"The list has the values of all {total:,} frames."
-        )
-    if len(drawn) == total:
-        if total == 1:
-            return "The frame can be drawn."
-        return f"All {total:,} frames can be drawn."
-    if later:
-        faint = (
-            f"In {later:,} of them, predictions that are not matched and have a confidence "
-            f"below {FAINT:g} are left out."
-        )
-        if len(drawn) + later == total:
-            return f"All {total:,} frames can be drawn. {faint}"
-        return (
-            f"{len(drawn) + later:,} of {total:,} frames can be drawn, which take about {MEGABYTES} MB. They have a "
-            f"dot in the list, which has the values of all frames. {faint}"
-        )
-    if isinstance(frames, Query):
-        return f"{len(drawn):,} of {total:,} frames can be drawn, for which {frames.text}. They have a dot in the list."
-    ranked = any(True for _ in lists_of_frames(methods[0].metrics))
-    if ranked:
-        how = (
-            "the worst by each value and its parts, "
-            + ("those with the largest differences between methods, " if len(methods) > 1 else "")
-            + "and a random sample"
-        )
-    else:
-        how = "a random sample"
-    return (
-        f"{len(drawn):,} of {total:,} frames can be drawn: {how}. They have a dot in the list, and the page says why "
-        "each was chosen. The list has the values of all frames. To draw more, pass frames= to write_report, or "
-        "--frames to mapgauge report."
-    )
 
 
 def _without_folders(results: Results) -> Results:
