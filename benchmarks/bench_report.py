@@ -84,12 +84,15 @@ def _without_matches(results: mg.Results) -> mg.Results:
 def stages(results: mg.Results, folder: Path) -> None:
     """Print the time of each stage of a report, and of the whole."""
     page = folder / "page.html"
-    heading(f"{len(results.tokens):,} frames, {DRAWN} of them drawn", "stage", "processor s", "clock s")
+    heading(
+        f"Stages of a report, {len(results.tokens):,} frames, {DRAWN} of them drawn",
+        *("stage", "processor time", "time"),
+    )
 
     def measured(name: str, work: Callable[[], object]) -> None:
         processor, clock = time.process_time(), time.perf_counter()
         work()
-        row(name, f"{time.process_time() - processor:.2f}", f"{time.perf_counter() - clock:.2f}")
+        row(name, f"{time.process_time() - processor:.2f} s", f"{time.perf_counter() - clock:.2f} s")
 
     caused = with_metrics(results, ["causes"])
     drawn = list(range(0, len(results.tokens), max(len(results.tokens) // DRAWN, 1)))[:DRAWN]

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
-from mapgauge.features.view.geometry import GeometryReading, Placing
+from mapgauge.features.view.geometry import GeometryReading, Placing, drawing_arrays
 from mapgauge.features.view.panel import PanelMaking
 from mapgauge.features.view.server import Posted, Routes, as_json, in_thread, packed
 from mapgauge.features.view.server import Reply as Answer
+from mapgauge.features.view.sheet import sheet_of
 from mapgauge.features.view.video import has_ffmpeg, video_of
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.hooks import Nearest, similar
@@ -27,7 +28,8 @@ from mapgauge.results.query import InvalidQuery
 from mapgauge.results.results import Results
 from mapgauge.results.tags import Tags
 from mapgauge.scoring.data import Data
-from mapgauge.views.report.drawings import least_confidence
+from mapgauge.views.report.causes import cause_numbers
+from mapgauge.views.report.drawings import is_map, least_drawn, truth_bounds
 from mapgauge.views.report.explorer import (
     STYLES,
     described,
@@ -69,6 +71,8 @@ class Method(NamedTuple):
     given: str  # as on the command line
     results: Results
     with_data: Callable[[], Results]
+    # Returns one frame, by its token, before all are read; None if it cannot be read alone. See ``frame_alone``.
+    alone: Callable[[str], Results | None] = lambda token: None
 
 
 class Explorer:
@@ -118,7 +122,9 @@ class Explorer:
             "values": self.values,
             "geometry": self.geometry,
             "answer": self.said,
+            "causes": self.causes,
             "panel": self.panel,
+            "unchecked": self.unchecked,
             "frame": self.frame,
             "scene": self.scene,
             "precisions": self.precisions,
@@ -194,9 +200,7 @@ class Explorer:
                 "drawn": None,
                 "reasons": [],
                 "why": [],
-                "least": max(
-                    least_confidence(each.scores.confidence, int(each.scores.true.sum())) for each in self.results
-                ),
+                "least": least_drawn(self.results),
                 "files": [method.given for method in self.methods],
                 "precisions": {
                     metric.main.key: metric.title
@@ -214,12 +218,36 @@ class Explorer:
         return self._values.result()
 
     def _packed_values(self) -> Answer:
-        """Return the values of all frames, and begin to read predictions and truth, which the page needs next."""
+        """Return the values of all frames."""
         arrays: Arrays = scene_arrays(self.results)
         for k, results in enumerate(self.results):
             arrays |= {name: _narrow(column) for name, column in value_arrays(k, results).items()}
-        self.reading.begin()
         return packed(arrays)
+
+    def unchecked(self, number: str) -> Answer:
+        """Return what the drawings of a frame show if it can be read alone, and then begin to read all frames.
+
+        Reading all takes seconds, and only then it is known whether the files have what was evaluated. The page asks
+        for the frame again after that.
+        """
+        try:
+            alone = self._alone_with_data(self._number(number))
+            if not alone:
+                return packed({}, found=False)
+            arrays = drawing_arrays(alone, world=False)
+            return packed(arrays, found=True, bounds=truth_bounds(alone[0]))
+        finally:
+            self.reading.begin()
+
+    def _alone_with_data(self, frame: int) -> list[Results]:
+        """Return a frame of all methods with its predictions and truth. Empty if one of them cannot be read alone."""
+        found = []
+        for method, results in zip(self.methods, self.results, strict=True):
+            alone = method.alone(results.tokens[frame])
+            if alone is None or is_map(alone):  # the drawings of a map need all frames
+                return []
+            found.append(alone)
+        return found
 
     def geometry(self) -> Answer:
         """Return whether predictions and truth are read, and what is known from them."""
@@ -232,6 +260,10 @@ class Explorer:
         known = {"order": geometry.order, "seconds": geometry.seconds, "tracks": geometry.tracks}
         arrays = {name: array for name, array in known.items() if array is not None}
         about = {"world": geometry.world, "bounds": geometry.bounds, "note": geometry.note}
+        if geometry.tracks is not None:
+            sheet = sheet_of(geometry.tracks)
+            arrays |= {"areas": sheet.area.astype(np.int32), "shift": sheet.shift}
+            about["tiles"] = sheet.tiles
         if self.results[0].scenes is None and geometry.scenes is not None:
             about["scenes"] = geometry.scenes  # the page has those of the results
         return packed(arrays, state="ready", **about)
@@ -256,6 +288,10 @@ class Explorer:
             **values_and_families([method.results for method in told]),  # causes may be known only now
         }
         return as_json(body)
+
+    def causes(self) -> Answer:
+        """Return the causes of all frames. The answer after reading has scored them."""
+        return packed(cause_numbers(self.reading.now.methods))
 
     def panel(self) -> Answer:
         """Return the panel *where* of the first screen, or how much of it is done. The first request begins it."""
