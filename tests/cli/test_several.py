@@ -22,8 +22,8 @@ def test_compare_prints_values_and_differences_with_intervals(call: Run) -> None
 
 
 def test_sentences_of_compare_fit_80_columns_in_a_pipe(call: Run) -> None:
-    options = ("--power", "0.01", "--correction", "holm")
-    text = call("compare", "good.mg", "poor.mg,name=a_method_with_a_long_name", *options).stdout
+    other = "poor.mg,name=a_method_with_a_long_name"
+    text = call("compare", "good.mg", other, "--correction", "holm").stdout
     rows = re.compile(r"\S {2,}\S")  # of tables, which have their full width in a pipe
     assert all(rows.search(line) for line in text.splitlines() if len(line) > 80)
     assert "Whether a_method_with_a_long_name or good is better cannot be told: 2 scenes are\n  too few;" in text
