@@ -87,12 +87,15 @@ class Geometry:
 
     def arrays(self, frames: Sequence[int]) -> Arrays:
         """Return what the drawings of some frames show, by the names of the scripts."""
-        arrays: Arrays = {}
-        for k, method in enumerate(self.methods):
-            arrays |= geometry_arrays(
-                k, method.of_frames(frames), causes=None, advance=lambda: None, centred=self.world
-            )
-        return arrays
+        return drawing_arrays([method.of_frames(frames) for method in self.methods], world=self.world)
+
+
+def drawing_arrays(methods: Sequence[Results], *, world: bool) -> Arrays:
+    """Return what the drawings of all frames of some methods show, by the names of the scripts."""
+    arrays: Arrays = {}
+    for k, method in enumerate(methods):
+        arrays |= geometry_arrays(k, method, causes=None, advance=lambda: None, centred=world)
+    return arrays
 
 
 def _has_poses(results: Results) -> bool:

@@ -41,12 +41,18 @@ class DrawnPredictions(NamedTuple):
 
 
 def drawings(
-    results: Results, advance: Callable[[], None], *, centred: bool = False, least: float = 0.0
+    results: Results,
+    advance: Callable[[], None],
+    *,
+    centred: bool = False,
+    least: float = 0.0,
+    more: Callable[[Block], Arrays] | None = None,
 ) -> DrawnPredictions:
     """Return the geometry of all frames of one method as columns. The results must have their data.
 
     ``advance`` is called after each frame. With ``centred``, as for a map, the centre of every frame is the origin.
-    Predictions with a confidence below ``least`` are left out unless they are matched or linked.
+    Predictions with a confidence below ``least`` are left out unless they are matched or linked. ``more`` returns
+    further columns of a block, of all its instances.
     """
     protocol = results.protocol
     if protocol.cutoffs:
@@ -54,18 +60,18 @@ def drawings(
     else:
         cutoff = None
 
-    def work(block: Block) -> list[tuple[Assignment, Flags]]:
+    def work(block: Block) -> tuple[list[tuple[Assignment, Flags]], Arrays]:
         drawn = []
         for frame in match_frames(block, protocol, cutoff):
             placed = _around_centre(frame) if centred else frame
             kept = _certain_or_matched(placed, least)
             drawn.append((_with_predictions(placed, kept), kept))
             advance()
-        return drawn
+        return drawn, more(block) if more is not None else {}
 
     blocks = results.need_data().in_blocks(work, known=results.scores)
-    frames = [frame for block in blocks for frame, _ in block]
-    kept = np.concatenate([np.zeros(0, np.bool_), *(flags for block in blocks for _, flags in block)])
+    frames = [frame for drawn, _ in blocks for frame, _ in drawn]
+    kept = np.concatenate([np.zeros(0, np.bool_), *(flags for drawn, _ in blocks for _, flags in drawn)])
     labels = {name: label for label, name in enumerate(results.class_names)}
     arrays: Arrays = {}
     for side in ("predictions", "truth", *(["ignored"] if any(frame.ignored for frame in frames) else [])):
@@ -74,6 +80,8 @@ def drawings(
         arrays["predictions.far"] = levels_of_frames(frames)
     arrays |= {f"matches.{key}": column for key, column in _match_columns(frames, protocol).items()}
     arrays |= {f"links.{key}": column for key, column in _link_columns(frames).items()}
+    for name in blocks[0][1]:
+        arrays[name] = np.concatenate([columns[name] for _, columns in blocks])
     return DrawnPredictions(arrays | {"scale": _scale(results)}, kept)
 
 
