@@ -27,11 +27,11 @@ QUICK = (
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where all copies lie, one after the other. Small work is interpreted there, because each place compiles anew."""
+    """Where all copies lie, one after the other. Each place compiles kernels anew, here into slow code."""
     if shutil.which("git") is None or not (without_features.ROOT / ".git").exists():
         pytest.skip("not a working copy of the repository")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MAPGAUGE_INTERPRET", "1")
+        patch.setenv("NUMBA_OPT", "0")
         yield tmp_path_factory.mktemp("copy") / "copy"
 
 
