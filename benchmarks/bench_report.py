@@ -114,7 +114,7 @@ def stages(results: mg.Results, folder: Path) -> None:
     measured("compression", lambda: pack(numbers | drawings(caused.of_frames(drawn[:1]), lambda: None).columns))
     for name, causes in (("whole report", None), ("whole report, --no-causes", False)):
         measured(name, partial(write_report, results, page, frames=DRAWN, causes=causes))
-        row(f"{name}: size of the page, MB", f"{page.stat().st_size / 1e6:.2f}", "")
+        row(f"{name}: size of the page", f"{page.stat().st_size / 1e6:.1f} MB", "")
 
 
 def main(frames: int) -> None:
