@@ -258,7 +258,7 @@ class Explorer:
         if geometry is None:
             return packed({}, state="reading", done=self.reading.done, count=self.reading.count)
         known = {"order": geometry.order, "seconds": geometry.seconds, "tracks": geometry.tracks}
-        arrays = {name: array for name, array in known.items() if array is not None}
+        arrays: Arrays = {name: array for name, array in known.items() if array is not None}
         about = {"world": geometry.world, "bounds": geometry.bounds, "note": geometry.note}
         if geometry.tracks is not None:
             sheet = sheet_of(geometry.tracks)
