@@ -152,6 +152,14 @@ def test_the_metric_is_computed_and_printed_in_the_shell(world: Path) -> None:
     assert [row["price"] for row in json.loads(swept)] == [twice["mean"]["price"]] * 2
 
 
+@pytest.mark.needs_feature("provenance")
+def test_what_a_plug_in_cites_is_printed(world: Path) -> None:
+    price = "--set price.price=2 --metrics price"
+    lines = [f"evaluate good.json truth.geojson {price} -o cited.mg", "cite cited.mg"]
+    (_, cited), _ = one_after_another(world, lines)
+    assert "% Cited for: Price\n@misc{prices2026,\n" in cited
+
+
 def test_everything_else_of_the_manifest_works_in_the_shell(world: Path) -> None:
     token = mg.read(world / "truth.geojson").tokens[0]
     text = f"#lines\n{token} divider 0.9 2.5 0,0 9,0\n"

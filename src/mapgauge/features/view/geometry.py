@@ -118,8 +118,10 @@ def frames_in_time(results: Results, poses: Sequence[Placing]) -> tuple[MapFrame
     side = next((side for side in reversed(sides) if side.poses is not None), sides[1])
     bare = side.keep(np.zeros(0, np.int64)).at([side.index[token] for token in results.tokens])
     bare = replace(bare, scenes=results.scenes, timestamps=timestamps_of(results, range(len(bare))))
+    if bare.poses is not None:
+        return bare, ""
     note = ""
-    for with_poses in poses if bare.poses is None else ():
+    for with_poses in poses:
         try:
             return with_poses(bare), ""
         except MapgaugeError as error:

@@ -42,6 +42,7 @@ _REDIRECT = """<!DOCTYPE html>
 <body><a href="{address}">mapgauge view</a></body></html>
 """
 _GRACE = 3.0  # seconds in which a page may be loaded again after it was closed
+_POLL = 0.2  # seconds between two looks at whether the server shall end
 
 
 @dataclass(frozen=True)
@@ -175,13 +176,13 @@ class Server(ThreadingHTTPServer):
         if until_closed:
             threading.Thread(target=self._wait_for_tabs, daemon=True).start()
         try:
-            self.serve_forever(poll_interval=0.2)
+            self.serve_forever(poll_interval=_POLL)
         finally:
             self.server_close()
 
     def _wait_for_tabs(self) -> None:
         while not self.tabs.ended():
-            time.sleep(0.2)
+            time.sleep(_POLL)
         self.shutdown()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -250,15 +251,20 @@ class _Handler(BaseHTTPRequestHandler):
         _, token, *parts = address.path.split("/")
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):
             raise RefusedRequest(HTTPStatus.FORBIDDEN, "The address lacks the token that mapgauge view printed.")
-        if parts[:1] in (["alive"], ["closed"]) and len(parts) == 2:
-            (self.server.tabs.alive if parts[0] == "alive" else self.server.tabs.close)(parts[1])
-            return Reply(b"")
-        route = self.server.routes.get(parts[0] if parts else "")
-        if not parts or route is None:
-            raise RefusedRequest(HTTPStatus.NOT_FOUND, "There is nothing at this address.")
-        sent = []
+        match parts:
+            case ["alive", tab]:
+                self.server.tabs.alive(tab)
+                return Reply(b"")
+            case ["closed", tab]:
+                self.server.tabs.close(tab)
+                return Reply(b"")
+            case [name, *_] if name in self.server.routes:
+                route = self.server.routes[name]
+            case _:
+                raise RefusedRequest(HTTPStatus.NOT_FOUND, "There is nothing at this address.")
         if isinstance(route, Posted) != (self.command == "POST"):
             raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, "This address is not used in this way.")
+        sent = []
         if isinstance(route, Posted):
             route = route.answer
             sent = [self._sent()]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,10 @@ def drawings(
     kept = np.concatenate([np.zeros(0, np.bool_), *(flags for drawn, _ in blocks for _, flags in drawn)])
     labels = {name: label for label, name in enumerate(results.class_names)}
     arrays: Arrays = {}
-    for side in ("predictions", "truth", *(["ignored"] if any(frame.ignored for frame in frames) else [])):
+    sides = ["predictions", "truth"]
+    if any(frame.ignored for frame in frames):
+        sides.append("ignored")
+    for side in sides:
         arrays |= {f"{side}.{key}": column for key, column in _columns(frames, side, labels).items()}
     if cutoff is not None:
         arrays["predictions.far"] = levels_of_frames(frames)
@@ -161,18 +164,20 @@ def _around_centre(frame: Assignment) -> Assignment:
 
 def _columns(frames: list[Assignment], side: str, labels: dict[str, int]) -> Arrays:
     """Return the columns of the instances of one side of all frames. Ignored ones are as in the file."""
-    instances = [instance for frame in frames for instance in getattr(frame, side)]
-    offsets = _offsets([len(instance.points) for instance in instances])
-    lines = [  # with x forward and y to the left, so that the panels of all methods have the same axes
-        instance.points[:, 1::-1] * (1.0, -1.0) if frame.forward == "y" else instance.points[:, :2]
-        for frame in frames
-        for instance in getattr(frame, side)
-    ]
+    instances: list[Instance] = []
+    lines = []
+    confidence = []
+    for frame in frames:
+        for instance in getattr(frame, side):
+            instances.append(instance)
+            lines.append(_with_x_forward(instance.points, frame.forward))
+            confidence.append(_confidence_of(instance))
+    offsets = _offsets([len(line) for line in lines])
     coords = np.concatenate([np.empty((0, 2)), *lines]) * CENTIMETRES
-    largest = float(np.abs(coords).max(initial=0.0))
-    kind = np.int16 if largest < np.iinfo(np.int16).max else np.int32
+    kind: type[np.signedinteger[Any]] = np.int16
+    if np.abs(coords).max(initial=0.0) >= np.iinfo(np.int16).max:
+        kind = np.int32
     bound = np.iinfo(kind).max
-    confidence = [1.0 if instance.confidence is None else instance.confidence for instance in instances]
     return {
         "frames": _offsets([len(getattr(frame, side)) for frame in frames]).astype(np.int32),
         "label": np.array([labels[instance.class_name] for instance in instances], np.int32),
@@ -181,6 +186,21 @@ def _columns(frames: list[Assignment], side: str, labels: dict[str, int]) -> Arr
         "points": offsets.astype(np.int32),
         "coords": steps(np.rint(coords).clip(-bound, bound).astype(kind), offsets),
     }
+
+
+def _confidence_of(instance: Instance) -> float:
+    """Return the confidence of an instance; 1 for truth."""
+    if instance.confidence is None:
+        return 1.0
+    return instance.confidence
+
+
+def _with_x_forward(points: Floats, forward: str | None) -> Floats:
+    """Return points with x forward and y to the left, so that the panels of all methods have the same axes."""
+    if forward == "y":
+        turned: Floats = points[:, 1::-1] * (1.0, -1.0)
+        return turned
+    return points[:, :2]
 
 
 def _match_columns(frames: list[Assignment], protocol: Protocol) -> Arrays:
