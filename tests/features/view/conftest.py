@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.cameras.rigs import nuscenes_rig
+from tests.report.conftest import FOLLOWED
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
@@ -154,6 +155,53 @@ def tabs(browser: "Browser") -> "BrowserContext":
     context.set_default_timeout(PATIENCE)
     WINDOWS.append(context)
     return context
+
+
+@pytest.fixture(scope="session")
+def kept() -> "dict[str, Page]":
+    """Tabs that stay open, by the address of their server."""
+    return {}
+
+
+@pytest.fixture
+def look(tabs: "BrowserContext", kept: "dict[str, Page]") -> Iterator[Open]:
+    """Opens an address of a server of all tests, for a test that changes nothing but what the address says.
+
+    The tab stays open for the next test, which is quicker than to load the page again. The browser must have had
+    nothing to complain of.
+    """
+    complaints: list[str] = []
+    heard: list[Page] = []
+    listeners: dict[str, Callable[[Any], None]] = {
+        "console": lambda message: complaints.append(f"{message.type}: {message.text}"),
+        "pageerror": lambda error: complaints.append(str(error)),
+    }
+
+    def opened(address: str) -> "Page":
+        base, _, state = address.partition("#")
+        page = kept.get(base) or tabs.browser.new_page()  # type: ignore[union-attr]
+        page.set_default_timeout(PATIENCE)
+        page.set_viewport_size(SIZE)
+        if page not in heard:
+            heard.append(page)
+            for event, listener in listeners.items():
+                page.on(event, listener)  # type: ignore[call-overload]
+        if base in kept:
+            page.evaluate(FOLLOWED, f"#{state or 'text='}")
+        else:
+            page.goto(address)
+            page.wait_for_selector("body[data-ready]")
+            kept[base] = page
+            WINDOWS.append(page.context)
+        drawn(page)
+        return page
+
+    yield opened
+    for page in heard:
+        page.mouse.move(0, 0)
+        for event, listener in listeners.items():
+            page.remove_listener(event, listener)
+    assert complaints == []
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ def tokens(page: "object") -> list[str]:
     return page.locator("#list tbody tr[data-frame] td:first-child").all_inner_texts()  # type: ignore[attr-defined, no-any-return]
 
 
-def test_every_frame_is_listed_and_can_be_drawn(show: Open, server: Server, files: Path) -> None:
-    page = show(server.address)
+def test_every_frame_is_listed_and_can_be_drawn(look: Open, server: Server, files: Path) -> None:
+    page = look(server.address)
     results = mg.load_results(files / "good.mg").with_data()
     assert page.locator("#count").inner_text() == "30 of 30 frames"
     assert tokens(page) == [row["token"] for row in results.frames()]
@@ -66,8 +66,8 @@ def test_the_address_holds_the_condition_and_the_frame(show: Open, server: Serve
     assert again.input_value("#where") == "pld > 0.78"
 
 
-def test_the_filters_become_a_command_and_a_list_of_tokens(show: Open, server: Server, tmp_path: Path) -> None:
-    page = show(server.address)
+def test_the_filters_become_a_command_and_a_list_of_tokens(look: Open, server: Server, tmp_path: Path) -> None:
+    page = look(server.address)
     page.fill("#where", "truth > 3 or pld > 0.9")
     page.select_option("#scene", "scene-0001")
     page.fill("#low", "0.7")

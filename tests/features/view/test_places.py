@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Download, Page
 
 
-def test_the_map_has_the_means_of_squares_and_opens_the_worst_frame(show: Open, server: Server, files: Path) -> None:
-    page = show(f"{server.address}#pane=place")
+def test_the_map_has_the_means_of_squares_and_opens_the_worst_frame(look: Open, server: Server, files: Path) -> None:
+    page = look(f"{server.address}#pane=place")
     page.wait_for_selector("#place-worst button")
     truth, results = mg.read(files / "truth.parquet"), mg.load_results(files / "good.mg")
     assert truth.poses is not None
@@ -36,8 +36,8 @@ def test_the_map_has_the_means_of_squares_and_opens_the_worst_frame(show: Open, 
     assert page.locator("#chosen").inner_text().startswith(max(worst)[1])
 
 
-def test_a_click_on_the_map_opens_a_frame_there(show: Open, server: Server) -> None:
-    page = show(f"{server.address}#pane=place&frame=scene-0000-0&scene=scene-0002")
+def test_a_click_on_the_map_opens_a_frame_there(look: Open, server: Server) -> None:
+    page = look(f"{server.address}#pane=place&frame=scene-0000-0&scene=scene-0002")
     page.wait_for_selector("#place-worst button")
     drawn(page)  # then nothing moves any more
     first = page.locator("#place-worst button").first
@@ -167,8 +167,8 @@ def size_of(picture: bytes) -> tuple[int, int]:
     return int.from_bytes(picture[16:20], "big"), int.from_bytes(picture[20:24], "big")
 
 
-def test_a_drawing_is_saved_as_png(show: Open, server: Server, tmp_path: Path) -> None:
-    page = show(f"{server.address}#frame=scene-0001-4")
+def test_a_drawing_is_saved_as_png(look: Open, server: Server, tmp_path: Path) -> None:
+    page = look(f"{server.address}#frame=scene-0001-4")
     page.wait_for_selector(".panel .instance", state="attached")
     picture = saved(page, ".panel .png", tmp_path / "frame.png")
     assert picture.startswith(b"\x89PNG")
