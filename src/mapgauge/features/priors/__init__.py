@@ -17,7 +17,7 @@ FEATURE = Feature(
             ),
         ),
     },
-    priors=("command:TABLES",),
+    priors=("tables:TABLES",),
     names={
         "Changes": "changes:Changes",
         "changes": "changes:changes",
