@@ -58,12 +58,11 @@ def test_the_file_has_a_line_for_each_kind_of_promise(line: str) -> None:
     assert line in LINES
 
 
-def test_what_is_gone_or_different_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_gone_or_different_is_found(tmp_path: Path) -> None:
     gone = ["default: sospa cutoff = 1.25", "finding: axes-twisted", "option: mapgauge evaluate --cutof METRES = None"]
     stated = tmp_path / "contract.txt"
     stated.write_text("\n".join(["finding: axes-turned", *gone]), "utf-8")
-    monkeypatch.setattr(contract, "FILE", stated)
-    assert contract.broken() == gone
+    assert contract.broken(stated) == gone
 
 
 def test_nothing_is_said_of_modules_whose_packages_are_not_installed(
@@ -72,26 +71,22 @@ def test_nothing_is_said_of_modules_whose_packages_are_not_installed(
     stated = tmp_path / "contract.txt"
     stated.write_text("class: torch.PldCriterion\nclass: plugin.Nothing\n", "utf-8")
     imported = contract.imported
-    monkeypatch.setattr(contract, "FILE", stated)
     monkeypatch.setattr(contract, "imported", lambda name: None if name == "torch" else imported(name))
-    assert contract.broken() == ["class: plugin.Nothing"]
+    assert contract.broken(stated) == ["class: plugin.Nothing"]
     with pytest.raises(SystemExit, match=r"mapgauge\.\w+ cannot be imported"):
-        contract.main([])
+        contract.main([], stated)
 
 
 @pytest.mark.whole
-def test_what_is_new_is_listed_before_a_release(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_new_is_listed_before_a_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in contract.MODULES:
         if contract.imported(name) is None:
             pytest.skip(f"mapgauge.{name} needs a package that is not installed")
     stated = tmp_path / "contract.txt"
-    monkeypatch.setattr(contract, "FILE", stated)
-    contract.main([])
-    assert contract.main(["--check"]) == 0
+    contract.main([], stated)
+    assert contract.main(["--check"], stated) == 0
     text = stated.read_text("utf-8")
     stated.write_text(text.replace("finding: axes-turned\n", "").replace("extra: plot\n", "extra: plots\n"), "utf-8")
-    assert contract.main(["--check"]) == 1
+    assert contract.main(["--check"], stated) == 1
     printed = ["no longer true: extra: plots", "new: extra: plot", "new: finding: axes-turned"]
     assert capsys.readouterr().out.splitlines() == printed

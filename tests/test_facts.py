@@ -9,7 +9,7 @@ from docs.facts import ROOT, Fact, facts, pages
 
 from mapgauge.metrics.causes import CAUSES
 from mapgauge.results.intervals import FEWEST
-from mapgauge.views.report.page import MEGABYTES
+from mapgauge.views.report.further import LIMITS
 
 FACTS = {fact.name: fact for fact in facts()}
 WORDS = {"five": 5, "thirteen": 13}
@@ -37,7 +37,7 @@ def test_facts_are_those_of_the_code() -> None:
     assert project["requires-python"] == f">={FACTS['python'].value}"
     assert WORDS[FACTS["causes"].value] == len(CAUSES)
     assert WORDS[FACTS["scenes"].value] == FEWEST
-    assert FACTS["drawings"].value == str(MEGABYTES)
+    assert FACTS["drawings"].value == str(LIMITS.megabytes)
 
 
 def test_the_number_of_packages_is_that_of_an_installation_without_extras() -> None:

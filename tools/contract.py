@@ -145,24 +145,24 @@ def codes() -> list[str]:
     return [code for cell in cells for code in re.findall(r"`([a-z-]+)`", cell)]
 
 
-def broken() -> list[str]:
-    """Return the lines of the file that are no longer true. Nothing is known of modules that cannot be imported."""
+def broken(file: Path = FILE) -> list[str]:
+    """Return the lines of a file that are no longer true. Nothing is known of modules that cannot be imported."""
     absent = tuple(f"{name}." for name in MODULES if imported(name) is None)
-    stated = FILE.read_text(encoding="utf-8").splitlines()
+    stated = file.read_text(encoding="utf-8").splitlines()
     found = set(lines())
     return [line for line in stated if line not in found and not line.partition(": ")[2].startswith(absent)]
 
 
-def main(arguments: list[str]) -> int:
-    """Write the file, or check it."""
+def main(arguments: list[str], file: Path = FILE) -> int:
+    """Write a file, or check it."""
     absent = [name for name in MODULES if imported(name) is None]
     if absent:
         sys.exit(f"mapgauge.{absent[0]} cannot be imported, because a package of an extra is not installed")
     found = sorted(set(lines()))
     if arguments != ["--check"]:
-        FILE.write_text("\n".join([*found, ""]), encoding="utf-8", newline="\n")
+        file.write_text("\n".join([*found, ""]), encoding="utf-8", newline="\n")
         return 0
-    stated = FILE.read_text(encoding="utf-8").splitlines()
+    stated = file.read_text(encoding="utf-8").splitlines()
     for line in sorted(set(stated) - set(found)):
         print(f"no longer true: {line}")
     for line in sorted(set(found) - set(stated)):

@@ -10,12 +10,13 @@ import pytest
 from tests.checks.world import predictions_of, truth_of
 
 import mapgauge as mg
+from mapgauge.evaluation.evaluate import evaluate_frames
 from mapgauge.protocols import PROTOCOLS
 from mapgauge.results.flat import flat
-from mapgauge.scoring import data
 from mapgauge.scoring import score as scoring
 from mapgauge.scoring.score import score as score_block
 
+PAPER = mg.protocol("paper-60x30")
 LINE = [[0, 0], [9, 0]]
 TRUTH = mg.MapFrames.of({"a": {"divider": [LINE]}, "b": {"divider": [LINE]}})
 SURE = TRUTH.with_confidence(1)
@@ -244,16 +245,17 @@ def test_sweep_says_what_it_cannot_do(options: dict[str, Any], words: list[str])
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
 @pytest.mark.parametrize("block", [1, 3, 48])
-def test_progress_rises_to_the_number_of_frames(workers: int, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data, "BLOCK", block)
+def test_progress_rises_to_the_number_of_frames(workers: int, block: int) -> None:
     truth = truth_of(np.random.default_rng(1), frames=7)
     seen: list[tuple[int, int]] = []
-    mg.evaluate(
+    evaluate_frames(
         truth.with_confidence(1),
         truth,
-        metrics=["pld"],
+        PAPER,
+        metrics=("pld",),
         workers=workers,
         progress=lambda done, total: seen.append((done, total)),
+        block_size=block,
     )
     done = [number for number, _ in seen]
     assert {total for _, total in seen} == {7}
@@ -264,11 +266,8 @@ def test_progress_rises_to_the_number_of_frames(workers: int, block: int, monkey
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
-def test_an_interrupted_evaluation_ends_at_once(
-    workers: int, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_evaluation_ends_at_once(workers: int, error: type[BaseException]) -> None:
     """Running blocks are finished, waiting blocks are not started, and the next evaluation works as usual."""
-    monkeypatch.setattr(data, "BLOCK", 1)
     truth = truth_of(np.random.default_rng(1), frames=40)
     predictions = predictions_of(np.random.default_rng(2), truth)
     calls = []
@@ -279,7 +278,7 @@ def test_an_interrupted_evaluation_ends_at_once(
             raise error
 
     with pytest.raises(error):
-        mg.evaluate(predictions, truth, metrics=["pld"], workers=workers, progress=stop)
+        evaluate_frames(predictions, truth, PAPER, metrics=("pld",), workers=workers, progress=stop, block_size=1)
     assert calls == [1, 2]
     again = mg.evaluate(predictions, truth, metrics=["pld"], workers=workers)
     assert again.mean == mg.evaluate(predictions, truth, metrics=["pld"], workers=1).mean
@@ -287,7 +286,6 @@ def test_an_interrupted_evaluation_ends_at_once(
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_in_a_thread_comes_out(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data, "BLOCK", 1)
     calls = []
 
     def score(*arguments: Any, **named: Any) -> Any:
@@ -299,7 +297,7 @@ def test_an_error_in_a_thread_comes_out(workers: int, monkeypatch: pytest.Monkey
     monkeypatch.setattr(scoring, "score", score)
     truth = truth_of(np.random.default_rng(1), frames=9)
     with pytest.raises(MemoryError, match="no more"):
-        mg.evaluate(truth.with_confidence(1), truth, metrics=["pld"], workers=workers)
+        evaluate_frames(truth.with_confidence(1), truth, PAPER, metrics=("pld",), workers=workers, block_size=1)
 
 
 def test_a_line_of_one_point_has_no_buffer_and_meets_nothing() -> None:

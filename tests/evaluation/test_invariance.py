@@ -11,9 +11,9 @@ from tests.evaluation.worlds import packed, worlds
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
+from mapgauge.evaluation.evaluate import evaluate_frames
 from mapgauge.protocols import PROTOCOLS as KNOWN
 from mapgauge.protocols import Protocol
-from mapgauge.scoring import data
 
 FRAMES = 23
 PROTOCOLS = {
@@ -76,12 +76,16 @@ def assert_same_rows(found: mg.Results, other: mg.Results) -> None:
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 @pytest.mark.parametrize(("workers", "block"), [(1, 1), (1, 7), (2, 1), (2, 5), (5, 3), (5, 48), (2, 1000)])
-def test_workers_and_blocks_do_not_change_a_bit(
-    name: str, workers: int, block: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_and_blocks_do_not_change_a_bit(name: str, workers: int, block: int) -> None:
     whole = expected(name)
-    monkeypatch.setattr(data, "BLOCK", block)
-    divided = evaluated(*sides(), PROTOCOLS[name], workers)
+    divided = evaluate_frames(
+        *sides(),
+        PROTOCOLS[name],
+        metrics=whole.metrics,
+        rings=whole.ranges,
+        workers=workers,
+        block_size=block,
+    )
     assert_same_rows(divided, whole)
     assert_same_values(divided, whole)
     assert divided.to_dict() == whole.to_dict()

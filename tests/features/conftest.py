@@ -2,6 +2,5 @@
 
 from tests.cli.conftest import call, run, world
 from tests.report.conftest import show, window
-from tests.streaming.worlds import small_groups
 
-__all__ = ["call", "run", "show", "small_groups", "window", "world"]
+__all__ = ["call", "run", "show", "window", "world"]

@@ -18,7 +18,7 @@ from mapgauge.cli import compile as command
 from mapgauge.cli.app import app
 from mapgauge.kernels import _jit, compiling
 from mapgauge.kernels._stored import in_words, type_from
-from mapgauge.kernels.compiling import Compiled, kernel_named
+from mapgauge.kernels.compiling import kernel_named
 from mapgauge.kernels.progress import WATCH, Watch
 
 # Two small kernels, and one for a type that it does not take.
@@ -96,12 +96,11 @@ def test_types_become_text_and_types_again(given: object) -> None:
     assert type_from(in_words(given)) == given
 
 
-def test_kernels_of_deleted_features_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_of_deleted_features_are_left_out(tmp_path: Path) -> None:
     file = tmp_path / "signatures.json"
     words = [["features.deleted.kernels.area", "bool"], ["kernels.sospa.normalise", "float64"]]
     file.write_text(json.dumps({"words": words}), encoding="utf-8")
-    monkeypatch.setattr(compiling, "FILE", file)
-    assert compiling.table.__wrapped__() == {"words": [compiling.Compiled("kernels.sospa.normalise", ("float64",))]}
+    assert compiling.table(file) == {"words": [compiling.Compiled("kernels.sospa.normalise", ("float64",))]}
 
 
 def test_no_other_kernel_is_left_out() -> None:
@@ -158,19 +157,6 @@ def test_a_kernel_of_two_types_holds_nobody_up(answered: bytes, monkeypatch: pyt
     waiting.join(120)
     assert not waiting.is_alive()
     assert kernel not in _jit.PENDING
-
-
-def test_kernels_of_a_feature_that_was_deleted_are_not_compiled(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    kept, types = Compiled("kernels.sospa.normalise", ("float64",)), ["float64"]
-    rows = [["features.none_such.kernels.solve", *types], [kept.kernel, *types]]
-    path = tmp_path / "signatures.json"
-    path.write_text(json.dumps({"read": [], "words": rows}), encoding="utf-8")
-    monkeypatch.setattr(compiling, "FILE", path)
-    monkeypatch.setattr(compiling, "table", compiling.table.__wrapped__)
-    monkeypatch.setattr(compiling, "is_compiled", lambda one: False)
-    assert compiling.missing_for(["read", "words"]) == [kept]
 
 
 @pytest.mark.whole

@@ -1,33 +1,50 @@
 """The stamp of compiled kernels on disk: which edits make them stale."""
 
+import ast
 from pathlib import Path
 
 import pytest
 
-from mapgauge.kernels import _cache
-from mapgauge.kernels._cache import files_of, stamp
+from mapgauge.kernels._cache import file_of, files_of, stamp
 
 
-def test_a_stamp_follows_imports_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_cache, "PACKAGE", tmp_path)
-    folder, feature = tmp_path / "kernels", tmp_path / "features"
-    folder.mkdir()
-    feature.mkdir()
-    (folder / "_jit.py").write_text("", encoding="utf-8")
-    (feature / "kernels.py").write_text("from mapgauge.kernels.middle import (\n    f,\n)\n", encoding="utf-8")
-    (folder / "middle.py").write_text(
-        "from mapgauge.kernels.bottom import g\nfrom mapgauge.features.kernels import h\n", encoding="utf-8"
-    )
-    (folder / "bottom.py").write_text("one = 1\n", encoding="utf-8")
-    (folder / "other.py").write_text("two = 2\n", encoding="utf-8")
+def imported_by(file: Path) -> set[Path]:
+    """Return the files of the package that a file imports at any place, as Python reads it."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mapgauge."):
+            module = str(node.module).removeprefix("mapgauge.")
+            names = [module, *(f"{module}.{alias.name}" for alias in node.names)]
+            found |= {file_of(name) for name in names if file_of(name).is_file()}
+    return found
 
-    def current() -> str:
+
+@pytest.mark.parametrize("name", ["kernels.pld", "kernels.average_precision", "kernels.assignment", "kernels.resample"])
+def test_the_files_of_a_stamp_are_those_that_are_imported(name: str) -> None:
+    reached: set[Path] = set()
+    waiting = [file_of(name), file_of("kernels._jit")]
+    while waiting:
+        file = waiting.pop()
+        if file not in reached:
+            reached.add(file)
+            waiting += imported_by(file)
+    assert set(files_of(file_of(name))) == reached
+    assert file_of("kernels.frechet") not in files_of(file_of("kernels.pld"))
+
+
+def test_a_stamp_follows_the_file_and_what_it_imports(tmp_path: Path) -> None:
+    file = tmp_path / "own_kernels.py"
+
+    def stamp_with(text: str) -> str:
+        file.write_text(text, encoding="utf-8")
         stamp.cache_clear()
         files_of.cache_clear()
-        return stamp(feature / "kernels.py")
+        return stamp(file)
 
-    first = current()
-    (folder / "other.py").write_text("two = 3\n", encoding="utf-8")
-    assert current() == first
-    (folder / "bottom.py").write_text("one = 2\n", encoding="utf-8")
-    assert current() != first
+    alone = stamp_with("one = 1\n")
+    assert stamp_with("one = 1\n") == alone
+    assert stamp_with("one = 2\n") != alone
+    text = "from mapgauge.kernels.assignment import (\n    assign,\n)\n"
+    stamp_with(text)
+    assert file_of("kernels.assignment") in files_of(file)
+    assert file_of("kernels.frechet") not in files_of(file)

@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run, caller
-from tests.streaming.worlds import small_groups, world
+from tests.streaming.worlds import world
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
 
-__all__ = ["small_groups", "world"]
+__all__ = ["world"]
 
 
 @pytest.fixture

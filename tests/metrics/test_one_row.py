@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from tests.cli.conftest import Run
 from tests.metrics.toy_metrics import FLICKER, LENGTH_ERROR
-from tests.streaming.worlds import same, write_folder
+from tests.streaming.worlds import in_chunks, same, write_folder
 
 import mapgauge as mg
 from mapgauge.metrics.table import METRICS
@@ -115,7 +115,7 @@ def test_the_report_shows_it(world: World, tmp_path: Path) -> None:
     assert "Length error" in [metric["title"] for metric in meta["metrics"]]
 
 
-def test_batches_and_chunks_give_the_same_bits(world: World, tmp_path: Path, small_groups: None) -> None:
+def test_batches_and_chunks_give_the_same_bits(world: World, tmp_path: Path) -> None:
     results = mg.evaluate(*world)
     accumulator = mg.Accumulator("paper-60x30")
     for start in range(0, len(world[1]), 7):
@@ -125,7 +125,7 @@ def test_batches_and_chunks_give_the_same_bits(world: World, tmp_path: Path, sma
     assert accumulator.compute()["length_error/mean"] == results.mean["length_error"]
     assert accumulator.compute()["length_error/mean/predicted"] == results.mean["length_predicted"]
     x, y = (write_folder(side, tmp_path / name) for side, name in zip(world, "xy", strict=True))
-    streamed = mg.evaluate(x, y, work=tmp_path / "work")
+    streamed = in_chunks(x, y, work=tmp_path / "work")
     assert same(streamed, results)
     assert same(mg.load_results(tmp_path / "work"), results)
 
@@ -161,7 +161,7 @@ def test_a_metric_of_scenes_sees_all_frames_of_a_scene(world: World) -> None:
         assert results.classes[name]["flicker"] == changes / len(truth)
 
 
-@pytest.mark.usefixtures("per_scene", "small_groups")
+@pytest.mark.usefixtures("per_scene")
 def test_frames_of_scenes_may_come_in_any_order_and_in_chunks(world: World, tmp_path: Path) -> None:
     predictions, truth = world
     expected = mg.evaluate(predictions, truth)
@@ -170,8 +170,8 @@ def test_frames_of_scenes_may_come_in_any_order_and_in_chunks(world: World, tmp_
     assert mixed.classes == expected.classes
     assert mixed.tokens == interleaved.tokens
     x, y = (write_folder(side, tmp_path / name) for side, name in zip(world, "xy", strict=True))
-    assert same(mg.evaluate(x, y), expected)
-    assert same(mg.evaluate(x, y, engine="threads", workers=2), expected)
+    assert same(in_chunks(x, y), expected)
+    assert same(in_chunks(x, y, engine="threads", workers=2), expected)
     estimate = mg.compare([expected]).estimates[0]["mean"]["flicker"]
     assert estimate.low < estimate.value < estimate.high
 

@@ -59,7 +59,7 @@ def three(methods: list[mg.Results], tmp_path_factory: pytest.TempPathFactory) -
 def window(browser: "Browser") -> "Page":
     """A page that all tests open their first report in. A new one costs as much as most tests."""
     page = browser.new_context().new_page()
-    page.context.set_default_timeout(120_000)  # milliseconds, for busy machines
+    page.context.set_default_timeout(30_000)  # milliseconds, for busy machines
     return page
 
 

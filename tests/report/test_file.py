@@ -21,6 +21,8 @@ from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
 from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.views.report.frames import choose, frame_numbers
+from mapgauge.views.report.further import Limits
+from mapgauge.views.report.page import made_report
 
 EVIL = "</script><script>alert(1)</script>"
 
@@ -81,6 +83,17 @@ def test_the_policy_lets_only_the_own_script_run(one: Path) -> None:
 def test_the_same_results_make_the_same_file(methods: list[mg.Results], one: Path, tmp_path: Path) -> None:
     write_report(methods[0], tmp_path / "again.html", frames=12)
     assert (tmp_path / "again.html").read_bytes() == one.read_bytes()
+
+
+def test_a_report_of_few_frames_hides_the_same_predictions(
+    one: Path, methods: list[mg.Results], tmp_path: Path
+) -> None:
+    write_report(methods[0], tmp_path / "few.html", frames="token = 'scene-0000-9'")
+    few = contents(tmp_path / "few.html")[0]["least"]
+    assert few == contents(one)[0]["least"]
+    assert few > 0
+    write_report(methods[0], tmp_path / "empty.html", frames=0)
+    assert contents(tmp_path / "empty.html")[0]["least"] == 0
 
 
 def test_the_file_is_small(one: Path, two: Path) -> None:
@@ -462,10 +475,9 @@ def test_a_place_that_cannot_be_written_is_an_error_in_words(methods: list[mg.Re
         write_report(methods[0], tmp_path / "absent" / "report.html", frames=0)
 
 
-def test_progress_counts_all_frames_that_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mapgauge.views.report.page.FRAMES", 2)
-    monkeypatch.setattr("mapgauge.views.report.page.BLOCK", 3)
+def test_progress_counts_all_frames_that_are_drawn() -> None:
     steps: list[tuple[int, int]] = []
     results = mg.evaluate(*demo_world(10), metrics=["pld"])
-    write_report(results, tmp_path / "page.html", progress=lambda done, of: steps.append((done, of)))
+    limits = Limits(frames=2, block=3)
+    made_report([results], limits=limits, progress=lambda done, of: steps.append((done, of)))
     assert steps == [(k, 10) for k in range(1, 11)]

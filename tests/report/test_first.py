@@ -17,6 +17,8 @@ from tests.audit import faults_of
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.report import write_report
+from mapgauge.views.report.further import Limits
+from mapgauge.views.report.page import made_report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -606,13 +608,10 @@ def test_an_error_of_a_script_is_said_on_the_page(show: Show, one: Path, tmp_pat
     page.close()
 
 
-def test_all_frames_are_drawn_and_faint_ones_are_left_out(
-    show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mapgauge.views.report.page.FRAMES", 10)
-    monkeypatch.setattr("mapgauge.views.report.page.BLOCK", 8)
+def test_all_frames_are_drawn_and_faint_ones_are_left_out(show: Show, tmp_path: Path) -> None:
     results = mg.evaluate(*demo_world(30))
-    write_report(results, tmp_path / "page.html")
+    made = made_report([results], limits=Limits(frames=10, block=8))
+    (tmp_path / "page.html").write_text(made.page, encoding="utf-8")
     page = show(tmp_path / "page.html")
     said = "All 30 frames can be drawn. In 20 of them, predictions that are not matched and have a confidence below 0.1"
     assert said in page.locator("#explorer .heading").inner_text()
@@ -630,11 +629,10 @@ def test_all_frames_are_drawn_and_faint_ones_are_left_out(
         assert missed == len(frame.truth) - len(frame.matches)
 
 
-def test_drawings_stop_at_a_limit_of_size(show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mapgauge.views.report.page.FRAMES", 5)
-    monkeypatch.setattr("mapgauge.views.report.page.BLOCK", 5)
-    monkeypatch.setattr("mapgauge.views.report.page.MEGABYTES", 0.05)
-    write_report(mg.evaluate(*demo_world(40)), tmp_path / "page.html")
+def test_drawings_stop_at_a_limit_of_size(show: Show, tmp_path: Path) -> None:
+    limits = Limits(frames=5, block=5, megabytes=0.05)
+    made = made_report([mg.evaluate(*demo_world(40))], limits=limits)
+    (tmp_path / "page.html").write_text(made.page, encoding="utf-8")
     page = show(tmp_path / "page.html")
     found = re.search(r"(\d+) of 40 frames can be drawn", page.locator("#explorer .heading").inner_text())
     assert found is not None

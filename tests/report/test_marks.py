@@ -156,6 +156,7 @@ def test_points_and_the_region_are_in_the_legend(show: "Show", two: Path) -> Non
         assert "unmatched points of truth and predictions" in said
         assert "from 8 px per metre" in said
         assert "region of the protocol" in said
+        assert "ego" in page.locator("#cause-key li:has(.ego)").inner_text()
     page.click("#modes [data-mode=offset]")
     assert "matched points" not in page.locator("#cause-key").inner_text(), "they are not drawn"
 

@@ -34,7 +34,7 @@ def notebook(browser: "Browser", folder: Path, output: str, *, script: bool = Tr
     said: list[str] = []
     asked: list[str] = []
     context = browser.new_context(viewport={"width": 1200, "height": 900}, java_script_enabled=script)
-    context.set_default_timeout(120_000)
+    context.set_default_timeout(30_000)
     page = context.new_page()
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))

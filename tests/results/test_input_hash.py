@@ -5,11 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.streaming.worlds import write_folder
+from tests.streaming.worlds import in_chunks, write_folder
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.evaluation.streaming import plan
 from mapgauge.frames.content import added_hashes, content_hash, hash_text
 from mapgauge.frames.links import Links
 from mapgauge.results.values import InputRecords
@@ -62,14 +61,12 @@ def test_streamed_chunks_of_any_size_have_the_same_hash(
     chunks: int,
     scenes: bool,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(plan, "ROWS", chunk)
     x, y = (
         write_folder(side if scenes else replace(side, scenes=None), tmp_path / name, group_rows=group)
         for side, name in zip(sides, "xy", strict=True)
     )
-    results = mg.evaluate(x, y, metrics=["pld"], work=tmp_path / "work")
+    results = in_chunks(x, y, metrics=["pld"], work=tmp_path / "work", most_rows=chunk)
     assert len(list((tmp_path / "work").glob("chunks-*/*.npz"))) >= chunks
     assert hashes_of(results) == hashes_of(mg.load_results(tmp_path / "work")) == hashes
 

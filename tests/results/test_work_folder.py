@@ -15,7 +15,6 @@ import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.io import parquet
 
-pytestmark = pytest.mark.usefixtures("small_groups")
 Sides = tuple[mg.MapFrames, mg.MapFrames]
 
 

@@ -1,3 +1,3 @@
-from tests.streaming.worlds import few, few_sides, small_groups, world
+from tests.streaming.worlds import few, few_sides, world
 
-__all__ = ["few", "few_sides", "small_groups", "world"]
+__all__ = ["few", "few_sides", "world"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.streaming.worlds import same, write_file, write_folder
+from tests.streaming.worlds import in_chunks, same, write_file, write_folder
 
 import mapgauge as mg
 from mapgauge.evaluation.streaming import work
@@ -14,7 +14,6 @@ from mapgauge.evaluation.streaming.plan import Chunk
 from mapgauge.io.dataset import open_dataset
 from mapgauge.results.folder import Folder
 
-pytestmark = pytest.mark.usefixtures("small_groups")
 World = tuple[mg.MapFrames, mg.MapFrames]
 SWAPS = 60
 
@@ -42,17 +41,17 @@ def test_exchanged_confidences_are_noticed(world: World, tmp_path: Path) -> None
     x, y, draw = tmp_path / "x.parquet", tmp_path / "y.parquet", random.Random(7)
     write_file(predictions, x)
     write_file(truth, y)
-    mg.evaluate(x, y, work=tmp_path / "work")
+    in_chunks(x, y, work=tmp_path / "work")
     footers, original = open_dataset(x).digest, x.read_bytes()
     equal_footers = 0
     for _ in range(SWAPS):
         write_file(swapped(predictions, draw), x)
         equal_footers += open_dataset(x).digest == footers
         with pytest.raises(mg.InvalidInput, match="the predictions changed since the evaluation began. Start again"):
-            mg.evaluate(x, y, work=tmp_path / "work", resume=True)
+            in_chunks(x, y, work=tmp_path / "work", resume=True)
     assert equal_footers > SWAPS / 2  # footers alone would not be enough
     x.write_bytes(original)
-    assert same(mg.evaluate(x, y, work=tmp_path / "work", resume=True), mg.evaluate(predictions, truth))
+    assert same(in_chunks(x, y, work=tmp_path / "work", resume=True), mg.evaluate(predictions, truth))
 
 
 def test_a_change_that_keeps_size_and_time_is_noticed(world: World, tmp_path: Path) -> None:
@@ -60,7 +59,7 @@ def test_a_change_that_keeps_size_and_time_is_noticed(world: World, tmp_path: Pa
     x, y, draw = tmp_path / "x.parquet", tmp_path / "y.parquet", random.Random(1)
     write_file(predictions, x)
     write_file(truth, y)
-    mg.evaluate(x, y, work=tmp_path / "work")
+    in_chunks(x, y, work=tmp_path / "work")
     then = x.stat()
     size = -1
     while size != then.st_size:
@@ -68,14 +67,14 @@ def test_a_change_that_keeps_size_and_time_is_noticed(world: World, tmp_path: Pa
         size = x.stat().st_size
     os.utime(x, ns=(then.st_atime_ns, then.st_mtime_ns))
     with pytest.raises(mg.InvalidInput, match="the predictions changed"):
-        mg.evaluate(x, y, work=tmp_path / "work", resume=True)
+        in_chunks(x, y, work=tmp_path / "work", resume=True)
 
 
 def test_a_touched_file_is_accepted_after_it_was_read_again(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sides = write_folder(world[0], tmp_path / "x"), write_folder(world[1], tmp_path / "y")
-    first = mg.evaluate(*sides, work=tmp_path / "work")
+    first = in_chunks(*sides, work=tmp_path / "work")
     read: list[int] = []
 
     def counted(job: work.Job, chunk: Chunk) -> work.Reread:
@@ -83,13 +82,13 @@ def test_a_touched_file_is_accepted_after_it_was_read_again(
         return work.read_again(job, chunk)
 
     monkeypatch.setattr("mapgauge.evaluation.streaming.run.read_again", counted)
-    assert same(mg.evaluate(*sides, work=tmp_path / "work", resume=True), first)
+    assert same(in_chunks(*sides, work=tmp_path / "work", resume=True), first)
     assert not read  # nothing was touched
     next(sides[0].glob("*.parquet")).touch()
-    assert same(mg.evaluate(*sides, work=tmp_path / "work", resume=True), first)
+    assert same(in_chunks(*sides, work=tmp_path / "work", resume=True), first)
     assert sorted(read) == list(range(Folder(tmp_path / "work").about.chunks))
     read.clear()
-    assert same(mg.evaluate(*sides, work=tmp_path / "work", resume=True), first)
+    assert same(in_chunks(*sides, work=tmp_path / "work", resume=True), first)
     assert not read  # the new times were noted
 
 
@@ -98,18 +97,18 @@ def test_exchanged_scenes_are_noticed(world: World, tmp_path: Path) -> None:
     y = tmp_path / "y.parquet"
     write_file(predictions, tmp_path / "x.parquet")
     write_file(replace(truth, scenes=("a", "b", "a", "b", "b", "a")), y)
-    mg.evaluate(tmp_path / "x.parquet", y, work=tmp_path / "work")
+    in_chunks(tmp_path / "x.parquet", y, work=tmp_path / "work")
     write_file(replace(truth, scenes=("a", "a", "b", "b", "b", "a")), y)
     with pytest.raises(mg.InvalidInput, match="changed since the evaluation began"):
-        mg.evaluate(tmp_path / "x.parquet", y, work=tmp_path / "work", resume=True)
+        in_chunks(tmp_path / "x.parquet", y, work=tmp_path / "work", resume=True)
 
 
 def test_a_file_written_during_the_evaluation_is_refused_until_it_is_compared(world: World, tmp_path: Path) -> None:
     sides = write_folder(world[0], tmp_path / "x"), write_folder(world[1], tmp_path / "y")
     file = next(sides[0].glob("*.parquet"))
     with pytest.raises(mg.InvalidInput, match="written while it was evaluated.*resume=True"):
-        mg.evaluate(*sides, work=tmp_path / "work", progress=lambda *_: file.touch())
-    assert same(mg.evaluate(*sides, work=tmp_path / "work", resume=True), mg.evaluate(*world))
+        in_chunks(*sides, work=tmp_path / "work", progress=lambda *_: file.touch())
+    assert same(in_chunks(*sides, work=tmp_path / "work", resume=True), mg.evaluate(*world))
 
 
 def test_the_geometry_of_changed_files_is_not_used(world: World, tmp_path: Path) -> None:
@@ -117,7 +116,7 @@ def test_the_geometry_of_changed_files_is_not_used(world: World, tmp_path: Path)
     x, y = tmp_path / "x.parquet", tmp_path / "y.parquet"
     write_file(predictions, x)
     write_file(truth, y)
-    mg.evaluate(x, y, work=tmp_path / "work")
+    in_chunks(x, y, work=tmp_path / "work")
     assert mg.load_results(tmp_path / "work").data is not None
     assert mg.load_results(tmp_path / "work", x, y).data is not None
     footers, draw = open_dataset(x).digest, random.Random(2)
@@ -136,11 +135,11 @@ def test_files_behind_urls_have_stamps(world: World, tmp_path: Path) -> None:
         with fsspec.open(f"memory://stamps/{name}.parquet", "wb") as file:
             file.write((tmp_path / f"{name}.parquet").read_bytes())
     urls = "memory://stamps/x.parquet", "memory://stamps/y.parquet"
-    mg.evaluate(*urls, work=tmp_path / "work")
+    in_chunks(*urls, work=tmp_path / "work")
     assert all(open_dataset(urls[0]).stamps.values())
     assert open_dataset(urls[0]).stamps == open_dataset(urls[0]).stamps
     write_file(swapped(predictions, random.Random(3)), tmp_path / "x.parquet")
     with fsspec.open(urls[0], "wb") as file:
         file.write((tmp_path / "x.parquet").read_bytes())
     with pytest.raises(mg.InvalidInput, match="the predictions changed"):
-        mg.evaluate(*urls, work=tmp_path / "work", resume=True)
+        in_chunks(*urls, work=tmp_path / "work", resume=True)

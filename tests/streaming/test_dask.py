@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.streaming.deaths import die_at_three
-from tests.streaming.worlds import LINKED, OF_FRAMES, same, write_folder
+from tests.streaming.worlds import FEW_ROWS, GROUP, LINKED, OF_FRAMES, in_chunks, same, write_folder
 
 import mapgauge as mg
 from mapgauge.evaluation.engines import open_engine, run
@@ -17,7 +17,6 @@ from mapgauge.io.dataset import RowGroups
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [
-    pytest.mark.usefixtures("small_groups"),
     pytest.mark.filterwarnings("ignore::Warning:distributed"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -42,16 +41,16 @@ def sides(world: World, tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_a_cluster_gives_the_bits_of_one_process(client: Any, few: World, few_sides: tuple[Path, Path]) -> None:
-    streamed = mg.evaluate(*few_sides, LINKED, metrics=OF_FRAMES, engine=client)
+    streamed = in_chunks(*few_sides, LINKED, metrics=OF_FRAMES, engine=client, most_rows=FEW_ROWS)
     assert same(streamed, mg.evaluate(*few, LINKED, metrics=OF_FRAMES))
 
 
 def test_a_scheduler_is_found_by_its_address(client: Any, world: World, sides: tuple[Path, Path]) -> None:
-    assert same(mg.evaluate(*sides, engine=client.scheduler.address), mg.evaluate(*world))
+    assert same(in_chunks(*sides, engine=client.scheduler.address), mg.evaluate(*world))
 
 
 def test_the_clients_own_executor_works_too(client: Any, world: World, sides: tuple[Path, Path]) -> None:
-    assert same(mg.evaluate(*sides, engine=client.get_executor(pure=False)), mg.evaluate(*world))
+    assert same(in_chunks(*sides, engine=client.get_executor(pure=False)), mg.evaluate(*world))
 
 
 def test_a_worker_killed_in_the_middle_changes_nothing(
@@ -65,7 +64,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
             os.kill(pid, signal.SIGKILL)
             killed.append(pid)
 
-    results = mg.evaluate(*sides, engine=client, work=tmp_path / "work", progress=kill_one)
+    results = in_chunks(*sides, engine=client, work=tmp_path / "work", progress=kill_one)
     assert killed
     assert same(results, mg.evaluate(*world))
     assert len(results.tokens) == len(set(results.tokens)) == len(world[1])
@@ -90,7 +89,7 @@ def test_workers_are_told_paths_and_not_geometry(client: Any, sides: tuple[Path,
     from mapgauge.evaluation.streaming.plan import plan_of
     from mapgauge.io.dataset import open_dataset
 
-    chunks = plan_of(*(open_dataset(side) for side in sides)).chunks
+    chunks = plan_of(*(open_dataset(side) for side in sides), most_rows=2 * GROUP).chunks
     assert all(len(pickle.dumps(chunk)) < 4000 for chunk in chunks)
 
 
@@ -99,5 +98,5 @@ def test_a_corrupt_row_group_is_named_by_a_worker_far_away(client: Any, sides: t
 
     file = damage(sides[1], 1)
     with pytest.raises(mg.UnreadableFile, match="row group 1") as caught:
-        mg.evaluate(*sides, engine=client)
+        in_chunks(*sides, engine=client)
     assert str(file) in str(caught.value)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from tests.streaming.worlds import same, write_folder
+from tests.streaming.worlds import in_chunks, same, write_folder
 
 import mapgauge as mg
 from mapgauge.evaluation.streaming import work
@@ -16,7 +16,6 @@ from mapgauge.io.dataset import open_dataset
 from mapgauge.results.folder import Folder, Partial
 from mapgauge.results.loading import FolderRows
 
-pytestmark = pytest.mark.usefixtures("small_groups")
 World = tuple[mg.MapFrames, mg.MapFrames]
 
 
@@ -53,7 +52,7 @@ def ends_after(chunks: int) -> Callable[[int, int], None]:
 def test_a_corrupt_row_group_is_named_and_the_rest_is_kept(sides: tuple[Path, Path], tmp_path: Path) -> None:
     file = damage(sides[0], 2)
     with pytest.raises(mg.UnreadableFile) as caught:
-        mg.evaluate(*sides, work=tmp_path / "work", workers=1)
+        in_chunks(*sides, work=tmp_path / "work", workers=1)
     assert f"{file} (row group 2): broken Parquet" in str(caught.value)
     finished = len(Folder(tmp_path / "work").finished)
     assert f"{finished} of " in str(caught.value)
@@ -64,7 +63,7 @@ def test_a_corrupt_row_group_is_named_and_the_rest_is_kept(sides: tuple[Path, Pa
 def test_a_run_that_stops_without_a_folder_says_where_its_work_is(sides: tuple[Path, Path]) -> None:
     damage(sides[0], 25)
     with pytest.raises(mg.UnreadableFile, match='Continue with work="') as caught:
-        mg.evaluate(*sides, workers=1)
+        in_chunks(*sides, workers=1)
     kept = str(caught.value).split('work="')[1].split('"')[0]
     assert Folder(Path(kept)).finished
 
@@ -73,7 +72,7 @@ def test_a_corrupt_row_group_can_be_skipped_and_is_counted(
     world: World, sides: tuple[Path, Path], tmp_path: Path
 ) -> None:
     file = damage(sides[0], 2)
-    results = mg.evaluate(*sides, work=tmp_path / "work", on_error="skip")
+    results = in_chunks(*sides, work=tmp_path / "work", on_error="skip")
     finding = next(finding for finding in results.findings if finding.code == "chunks-skipped")
     assert finding.level == "error"
     assert f"{file} (row group 2)" in finding.examples[0]
@@ -91,13 +90,13 @@ def test_skipped_chunks_are_scored_when_a_run_is_resumed(
     """Nothing was read from them, so their inputs may have been repaired; those of finished chunks may not change."""
     sound = next(sides[0].glob("*.parquet")).read_bytes()
     file = damage(sides[0], 2)
-    skipped = mg.evaluate(*sides, work=tmp_path / "work", on_error="skip")
+    skipped = in_chunks(*sides, work=tmp_path / "work", on_error="skip")
     with pytest.raises(mg.UnreadableFile, match=r"row group 2\): broken Parquet"):
-        mg.evaluate(*sides, work=tmp_path / "work", resume=True)
-    again = mg.evaluate(*sides, work=tmp_path / "work", resume=True, on_error="skip")
+        in_chunks(*sides, work=tmp_path / "work", resume=True)
+    again = in_chunks(*sides, work=tmp_path / "work", resume=True, on_error="skip")
     assert same(again, skipped)
     file.write_bytes(sound)
-    results = mg.evaluate(*sides, work=tmp_path / "work", resume=True)
+    results = in_chunks(*sides, work=tmp_path / "work", resume=True)
     assert same(results, mg.evaluate(*world))
     assert not Folder(tmp_path / "work").failures
     assert "chunks-skipped" not in {finding.code for finding in mg.load_results(tmp_path / "work").findings}
@@ -107,7 +106,7 @@ def test_a_run_goes_on_from_what_is_finished(
     world: World, sides: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(KeyboardInterrupt, match="2 of .* chunks are finished"):
-        mg.evaluate(*sides, work=tmp_path / "work", workers=1, progress=ends_after(2))
+        in_chunks(*sides, work=tmp_path / "work", workers=1, progress=ends_after(2))
     assert len(Folder(tmp_path / "work").finished) == 2
     done: list[int] = []
     score = work.score_chunk
@@ -117,7 +116,7 @@ def test_a_run_goes_on_from_what_is_finished(
         return score(job, chunk)
 
     monkeypatch.setattr("mapgauge.evaluation.streaming.run.score_chunk", counted)
-    results = mg.evaluate(*sides, work=tmp_path / "work", resume=True)
+    results = in_chunks(*sides, work=tmp_path / "work", resume=True)
     assert same(results, mg.evaluate(*world))
     assert sorted(done) == list(range(2, Folder(tmp_path / "work").about.chunks))
 
@@ -125,43 +124,43 @@ def test_a_run_goes_on_from_what_is_finished(
 def test_a_finished_evaluation_resumes_at_once_and_loads(
     world: World, sides: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    mg.evaluate(*sides, work=tmp_path / "work")
-    assert same(mg.evaluate(*sides, work=tmp_path / "work", resume=True), mg.evaluate(*world))
+    in_chunks(*sides, work=tmp_path / "work")
+    assert same(in_chunks(*sides, work=tmp_path / "work", resume=True), mg.evaluate(*world))
     assert same(mg.load_results(tmp_path / "work"), mg.evaluate(*world))
 
 
 def test_an_unfinished_evaluation_does_not_load(sides: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        mg.evaluate(*sides, work=tmp_path / "work", workers=1, progress=ends_after(1))
+        in_chunks(*sides, work=tmp_path / "work", workers=1, progress=ends_after(1))
     with pytest.raises(mg.InvalidInput, match="1 of .* chunks are finished. Resume"):
         mg.load_results(tmp_path / "work")
 
 
 def test_changed_input_is_refused(world: World, sides: tuple[Path, Path], tmp_path: Path) -> None:
-    mg.evaluate(*sides, work=tmp_path / "work")
+    in_chunks(*sides, work=tmp_path / "work")
     moved = world[0].with_confidence(0.5)
     file = next(sides[0].glob("*.parquet"))
     file.unlink()
     write_folder(moved, sides[0])
     with pytest.raises(mg.InvalidInput, match="the predictions changed"):
-        mg.evaluate(*sides, work=tmp_path / "work", resume=True)
+        in_chunks(*sides, work=tmp_path / "work", resume=True)
 
 
 def test_other_settings_are_refused(sides: tuple[Path, Path], tmp_path: Path) -> None:
-    mg.evaluate(*sides, work=tmp_path / "work")
+    in_chunks(*sides, work=tmp_path / "work")
     with pytest.raises(mg.InvalidInput, match=r"begun with other settings\. cutoffs: 1\.5 and 1\.0\. Use the same"):
-        mg.evaluate(*sides, mg.protocol("paper-60x30", cutoffs=(1.0,)), work=tmp_path / "work", resume=True)
+        in_chunks(*sides, mg.protocol("paper-60x30", cutoffs=(1.0,)), work=tmp_path / "work", resume=True)
 
 
 def test_a_refusal_lists_everything_that_differs(world: World, sides: tuple[Path, Path], tmp_path: Path) -> None:
     work = tmp_path / "work"
-    mg.evaluate(*sides, work=work)
+    in_chunks(*sides, work=work)
     other = mg.protocol("paper-60x30", cutoffs=(1.0,), spacing=1.0)
     next(sides[0].glob("*.parquet")).unlink()
     write_folder(world[0].with_confidence(0.5), sides[0])
     listed = r"spacing: 0\.5 and 1\.0; cutoffs: 1\.5 and 1\.0"
     with pytest.raises(mg.InvalidInput, match=rf"the predictions changed since the evaluation began\. Also {listed}"):
-        mg.evaluate(*sides, other, work=work, resume=True)
+        in_chunks(*sides, other, work=work, resume=True)
     about = work / "evaluation.json"
     about.write_text(
         about.read_text(encoding="utf-8").replace(f'"mapgauge":"{mg.__version__}"', '"mapgauge":"0.0.1"'),
@@ -169,22 +168,22 @@ def test_a_refusal_lists_everything_that_differs(world: World, sides: tuple[Path
     )
     versions = rf"mapgauge: 0\.0\.1 \(layout 1\) and {re.escape(mg.__version__)} \(layout 1\)"
     with pytest.raises(mg.InvalidInput, match=rf"begun by another version of mapgauge\. {versions}; {listed}"):
-        mg.evaluate(*sides, other, work=work, resume=True)
+        in_chunks(*sides, other, work=work, resume=True)
 
 
 def test_a_folder_with_an_evaluation_is_not_overwritten(sides: tuple[Path, Path], tmp_path: Path) -> None:
-    mg.evaluate(*sides, work=tmp_path / "work")
+    in_chunks(*sides, work=tmp_path / "work")
     with pytest.raises(mg.InvalidInput, match="has an evaluation already"):
-        mg.evaluate(*sides, work=tmp_path / "work")
+        in_chunks(*sides, work=tmp_path / "work")
 
 
 def test_a_folder_with_other_files_is_refused(sides: tuple[Path, Path]) -> None:
     with pytest.raises(mg.InvalidInput, match="holds other files"):
-        mg.evaluate(*sides, work=sides[0])
+        in_chunks(*sides, work=sides[0])
 
 
 def test_a_damaged_chunk_is_named(sides: tuple[Path, Path], tmp_path: Path) -> None:
-    mg.evaluate(*sides, work=tmp_path / "work")
+    in_chunks(*sides, work=tmp_path / "work")
     file = sorted((tmp_path / "work").glob("chunks-*/*.npz"))[1]
     file.write_bytes(file.read_bytes()[:100])
     with pytest.raises(mg.UnreadableFile, match=f"{file.name}: broken.*Delete it and resume"):
@@ -204,8 +203,8 @@ def test_a_full_disk_stops_the_run_and_keeps_what_is_there(
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", full)
         with pytest.raises(mg.MapgaugeError, match="No space left on device.* 2 of .* chunks are finished"):
-            mg.evaluate(*sides, work=tmp_path / "work", workers=1)
-    assert same(mg.evaluate(*sides, work=tmp_path / "work", resume=True), mg.evaluate(*world))
+            in_chunks(*sides, work=tmp_path / "work", workers=1)
+    assert same(in_chunks(*sides, work=tmp_path / "work", resume=True), mg.evaluate(*world))
 
 
 def test_a_worker_out_of_memory_is_explained(sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +213,7 @@ def test_a_worker_out_of_memory_is_explained(sides: tuple[Path, Path], monkeypat
 
     monkeypatch.setattr("mapgauge.evaluation.streaming.run.score_chunk", starve)
     with pytest.raises(mg.MapgaugeError, match="chunk 0 .*row group 0.* out of memory.*smaller row groups"):
-        mg.evaluate(*sides, workers=1)
+        in_chunks(*sides, workers=1)
 
 
 def test_a_fault_of_ours_is_not_taken_for_one_of_the_data(
@@ -225,11 +224,11 @@ def test_a_fault_of_ours_is_not_taken_for_one_of_the_data(
 
     monkeypatch.setattr("mapgauge.evaluation.streaming.run.score_chunk", wrong)
     with pytest.raises(ZeroDivisionError):
-        mg.evaluate(*sides, on_error="skip")
+        in_chunks(*sides, on_error="skip")
 
 
 def test_a_temporary_folder_goes_with_the_results(sides: tuple[Path, Path]) -> None:
-    results = mg.evaluate(*sides)
+    results = in_chunks(*sides)
     assert isinstance(results.rows, FolderRows)
     path = results.rows.folder.path
     assert path.is_dir()
@@ -273,20 +272,20 @@ def test_frames_in_memory_have_no_use_for_an_engine(world: World) -> None:
 
 def test_a_url_is_no_folder_for_work(sides: tuple[Path, Path]) -> None:
     with pytest.raises(mg.InvalidInput, match="work must be a folder on this machine"):
-        mg.evaluate(*sides, work="s3://bucket/work")
+        in_chunks(*sides, work="s3://bucket/work")
 
 
 def test_a_worker_with_another_version_is_refused(sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "__version__", "0.0.1")
     with pytest.raises(mg.MapgaugeError, match="a worker has mapgauge 0.0.1, expected"):
-        mg.evaluate(*sides)
+        in_chunks(*sides)
 
 
 def test_paths_are_told_to_workers_in_full(
     world: World, sides: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    results = mg.evaluate("x", "y")
+    results = in_chunks("x", "y")
     assert same(results, mg.evaluate(*world))
     assert all(Path(file).is_absolute() for file in open_dataset("x").files)
     assert open_dataset("x").digest == open_dataset(sides[0]).digest
@@ -299,7 +298,7 @@ def test_an_early_failure_leaves_nothing_behind(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
     damage(sides[0], 0)
     with pytest.raises(mg.UnreadableFile, match=r"completely$"):
-        mg.evaluate(*sides, workers=1)
+        in_chunks(*sides, workers=1)
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
@@ -327,7 +326,7 @@ def test_a_temporary_folder_goes_with_any_error(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
     monkeypatch.setattr(function, fail)
     with pytest.raises(told):
-        mg.evaluate(*sides, workers=1)
+        in_chunks(*sides, workers=1)
     assert list((tmp_path / "scratch").iterdir()) == []
 
 

@@ -1,18 +1,23 @@
 """Data sets for the tests, with small row groups, so that little data has many chunks."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.evaluation.streaming import plan
+from mapgauge.evaluation.streaming.plan import plan_of
+from mapgauge.evaluation.streaming.run import evaluate_stream
 from mapgauge.io import parquet
 from mapgauge.io.dataset import DatasetWriter, open_dataset
-from mapgauge.metrics.table import METRICS
+from mapgauge.metrics.table import METRICS, chosen_metrics
+from mapgauge.scoring.prepare import check_rings
 
 GROUP = 320  # rows
+FEW_ROWS = 60  # in a chunk of ``few_sides``
 # Metrics of frames with the protocol that has all their settings. Network PLD is there unless its feature was deleted.
 OF_FRAMES: tuple[str, ...] = ("pld", "completeness", "causes", "ap_chamfer", "ap_frechet")
 LINKED = mg.protocol("paper-60x30")
@@ -36,20 +41,35 @@ def few() -> tuple[mg.MapFrames, mg.MapFrames]:
 
 
 @pytest.fixture
-def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make chunks hold only a few frames, as row groups of ``write_folder`` and ``write_file`` do."""
-    monkeypatch.setattr(plan, "ROWS", 2 * GROUP)
-
-
-@pytest.fixture
-def few_sides(
-    few: tuple[mg.MapFrames, mg.MapFrames], tmp_path: Path, small_groups: None, monkeypatch: pytest.MonkeyPatch
-) -> tuple[Path, Path]:
-    """Write the few frames as two data sets of several chunks."""
-    monkeypatch.setattr(plan, "ROWS", 60)
+def few_sides(few: tuple[mg.MapFrames, mg.MapFrames], tmp_path: Path) -> tuple[Path, Path]:
+    """Write the few frames as two data sets of several chunks with ``FEW_ROWS``."""
     x, y = (write_folder(side, tmp_path / name) for side, name in zip(few, "xy", strict=True))
-    assert len(plan.plan_of(open_dataset(x), open_dataset(y)).chunks) > 2
+    assert len(plan_of(open_dataset(x), open_dataset(y), most_rows=FEW_ROWS).chunks) > 2
     return x, y
+
+
+def in_chunks(
+    predictions: str | Path,
+    truth: str | Path,
+    protocol: str | mg.Protocol = "paper-60x30",
+    *,
+    metrics: Sequence[str] | None = None,
+    ranges: Sequence[float] = (),
+    most_rows: int = 2 * GROUP,
+    **options: Any,
+) -> mg.Results:
+    """Evaluate two data sets as ``mg.evaluate`` does, in chunks that hold only a few frames."""
+    settings = mg.protocol(protocol)
+    chosen = chosen_metrics(settings, metrics)
+    return evaluate_stream(
+        predictions,
+        truth,
+        settings,
+        metrics=chosen,
+        rings=check_rings(ranges, chosen),
+        most_rows=most_rows,
+        **options,
+    )
 
 
 def write_file(frames: mg.MapFrames, path: Path) -> Path:

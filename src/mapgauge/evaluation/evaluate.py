@@ -24,7 +24,7 @@ from mapgauge.results.frame_tables import MemoryRows, Rows
 from mapgauge.results.metadata import checked_metadata
 from mapgauge.results.results import Results, totals_of
 from mapgauge.results.values import InputRecords
-from mapgauge.scoring.data import Data
+from mapgauge.scoring.data import BLOCK, Data
 from mapgauge.scoring.lengths import metres, millimetres
 from mapgauge.scoring.prepare import (
     Frames,
@@ -180,10 +180,12 @@ def evaluate_frames(
     workers: int | None = None,
     progress: Progress | None = None,
     noted: tuple[str, dict[str, str]] | None = None,
+    block_size: int = BLOCK,
 ) -> Results:
     """Compare frames in memory. The arguments are as in ``evaluate``, after they were checked.
 
-    ``noted`` is the date and the metadata. If it is None, the date is that of today.
+    ``noted`` is the date and the metadata. If it is None, the date is that of today. ``block_size`` is the number of
+    frames that are scored together.
     """
     if noted is None:
         noted = checked_metadata(None)
@@ -195,7 +197,7 @@ def evaluate_frames(
     x, y = prepare(predictions, truth, protocol, unknown=unknown)
     scored = (*metrics, *(name for name in extra if name not in metrics))
     check_needs(scored, x, y)
-    data = Data.of(x, y, protocol)
+    data = Data.of(x, y, protocol, block_size=block_size)
     with ThreadPoolExecutor(1) as aside:
         checking = aside.submit(findings_of, predictions, truth, protocol, metrics, unknown)
         try:

@@ -49,12 +49,12 @@ LAST = ("words", "report")  # work that comes after the tables of an evaluation
 
 
 @cache
-def table() -> dict[str, list[Compiled]]:
-    """Return the kernels that each kind of work needs, in the order of their first calls.
+def table(file: Path = FILE) -> dict[str, list[Compiled]]:
+    """Return the kernels that each kind of work needs, from ``FILE``, in the order of their first calls.
 
     Kernels of features that were deleted are left out.
     """
-    stored = json.loads(FILE.read_text(encoding="utf-8"))
+    stored = json.loads(file.read_text(encoding="utf-8"))
     present = {kernel: is_present(kernel) for kernel in {row[0] for rows in stored.values() for row in rows}}
     return {
         work: [Compiled(kernel, tuple(types)) for kernel, *types in rows if present[kernel]]

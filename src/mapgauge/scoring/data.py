@@ -7,7 +7,7 @@ figures and the report. So frames are resampled and grouped in one place, and kn
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from threading import Event
@@ -42,19 +42,20 @@ class Data:
     protocol: Protocol
     tokens: tuple[str, ...] | None = None  # the frames; None for all that are read, in their order
     parent: "Data | None" = None  # it has read the sides
+    block_size: int = BLOCK  # frames that are scored together
     # Scores of metrics that were added after the evaluation, by metric, so that no view computes them again.
     added: dict[str, Scores] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, predictions: MapFrames, truth: MapFrames, protocol: Protocol) -> "Data":
+    def of(cls, predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, block_size: int = BLOCK) -> "Data":
         """Return aligned sides in memory."""
-        data = cls(lambda: (predictions, truth), protocol)
+        data = cls(lambda: (predictions, truth), protocol, block_size=block_size)
         _ = data.all_sides
         return data
 
     def at(self, tokens: tuple[str, ...]) -> "Data":
         """Return some frames, in the given order. Their points are copied when they are needed."""
-        return Data(self.read, self.protocol, tokens, parent=self.parent or self)
+        return replace(self, tokens=tokens, parent=self.parent or self, added={})
 
     @property
     def is_read(self) -> bool:
@@ -123,7 +124,7 @@ class Data:
             ends = [i for i in ends if truth.scenes[i] != truth.scenes[i - 1]]
         bounds = [0]
         for end in ends:
-            if end - bounds[-1] >= BLOCK:
+            if end - bounds[-1] >= self.block_size:
                 bounds.append(end)
         frames = [slice(*some) for some in pairwise([*bounds, len(truth)])]
 

@@ -137,7 +137,7 @@ def score_frames(
         x, y = (side.at(order.tolist()) for side in data.sides)
         if known is not None:
             known = known.at(order)
-        data = Data.of(x, y, data.protocol)
+        data = Data.of(x, y, data.protocol, block_size=data.block_size)
 
     def work(block: Block) -> Scores:
         matches = None
@@ -186,7 +186,7 @@ def ties_by_file(data: Data, metrics: tuple[str, ...], scores: Scores, workers: 
     if protocol.ties == "content" or not metrics:
         return ()
     x, y = map(_turned, data.sides)
-    turned = score_frames(Data.of(x, y, protocol), metrics, workers=workers)
+    turned = score_frames(Data.of(x, y, protocol, block_size=data.block_size), metrics, workers=workers)
     frames = np.flatnonzero(_differ(scores, turned)).tolist()
     if not frames:
         return ()

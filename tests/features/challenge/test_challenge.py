@@ -19,6 +19,7 @@ from tests.audit import faults_of
 from tests.cli.conftest import Run
 
 import mapgauge as mg
+from mapgauge.features.challenge.sandbox import ask
 from mapgauge.features.challenge.scoring import write_baselines
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import part_colours, title_of
@@ -200,7 +201,7 @@ def test_limits_of_lines_points_bytes_and_formats(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory need Linux")
 def test_a_process_that_takes_too_long_is_ended_with_what_it_started(
-    tmp_path: Path, played: Path, challenge: mg.Challenge, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, played: Path, challenge: mg.Challenge
 ) -> None:
     program = tmp_path / "program.py"
     program.write_text(
@@ -210,10 +211,10 @@ def test_a_process_that_takes_too_long_is_ended_with_what_it_started(
         "time.sleep(600)\n",
         encoding="utf-8",
     )
-    monkeypatch.setattr("mapgauge.features.challenge.sandbox._PROGRAM", program)
     hasty = replace(challenge, limits=mg.ChallengeLimits(seconds=5))
-    found = mg.check_submission(hasty, played / "first.json")
-    assert [finding.code for finding in found.findings] == ["limit-seconds"]
+    found = ask(hasty, played / "first.json", program=program)
+    assert found.problem is not None
+    assert found.problem.code == "limit-seconds"
     state = Path("/proc", (tmp_path / "started").read_text(encoding="utf-8"), "stat")
     for _ in range(1000):  # the signal was sent, and takes a moment
         if not state.exists() or ") Z" in state.read_text(encoding="utf-8"):

@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +14,11 @@ import pytest
 from tests.features.error_map import planted
 
 import mapgauge as mg
-from mapgauge.features.error_map import panel
-from mapgauge.features.error_map.areas import areas_of
-from mapgauge.features.error_map.panel import shown_of
+from mapgauge.features.error_map.panel import map_panel, shown_of
 from mapgauge.features.error_map.report_section import SECTION
 from mapgauge.geometry.polylines import ranges
 from mapgauge.report import write_report
+from mapgauge.views.tiles import areas_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,15 +84,14 @@ def test_the_page_knows_the_frames_that_saw_a_piece() -> None:
         assert sorted(made.tokens[frame] for frame in pieces_of_runs(arrays, piece)) == sorted(made.frames(piece))
 
 
-def test_many_pieces_are_shown_as_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(panel, "MOST", 120)
-    about, arrays = read(SECTION.in_panel(methods(), NAMES))
+def test_many_pieces_are_shown_as_few() -> None:
     made = mg.error_map(methods(), names=NAMES)
+    about, arrays = read(map_panel(made, NAMES, most=120))
     assert about["count"] <= 120
     assert about["merged"] >= 1
     assert arrays["seen"].sum() == made.seen.sum()
     assert arrays["length"].sum() / 100 == pytest.approx(made.pieces.length.sum(), abs=1)
-    shown = shown_of(made, areas_of(made.pieces))
+    shown = shown_of(made, areas_of(made.pieces.x, made.pieces.y, made.pieces.length), 120)
     piece = int(shown.piece[5])
     saw = {token for k in np.flatnonzero(shown.piece == piece) for token in made.frames(int(k))}
     assert {made.tokens[frame] for frame in pieces_of_runs(arrays, piece)} == saw
@@ -174,6 +173,29 @@ def test_a_click_on_a_place_lists_the_frames_that_saw_it(page: "Page", pages: di
     page.goto("about:blank")
     page.goto(address)
     page.locator("#count", has_text=f"{made.seen[number]} of 90").wait_for()
+
+
+def test_a_place_that_the_second_method_gains_filters_too(page: "Page", tmp_path: Path) -> None:
+    poor, good = reversed(methods())
+    write_report([poor, good], tmp_path / "report.html", names=("poor", "good"))
+    page.goto((tmp_path / "report.html").as_uri())
+    page.click("#error-bar [data-mode='1-0']")
+    assert page.locator("#error-places li:not(:has(button))").all_inner_texts() == ["Better at:"]
+    place = page.locator("#error-places button").first
+    assert "divider 7 m, \u221259 %" in place.inner_text()
+    place.click()
+    page.wait_for_url("**road=*")
+    number = int(page.evaluate("new URLSearchParams(location.hash.slice(1)).get('road')"))
+    made = mg.error_map([poor, good], names=("poor", "good"))
+    (gained, *_) = made.worst("good", kind="gained")
+    assert number in gained.pieces
+    assert page.locator("#chips button").inner_text().startswith("saw ")
+    assert page.inner_text("#count").startswith(f"{made.seen[number]} of 90")
+    # The command names the frames that saw the piece.
+    words = shlex.split(page.get_attribute("#copy-command", "title") or "")
+    assert words[:2] == ["mapgauge", "frames"]
+    rows = made.seen_frame[made.offsets[number] : made.offsets[number] + made.seen[number]]
+    assert sorted(good.where(words[-1]).tokens) == sorted(made.tokens[frame] for frame in rows)
 
 
 def saved(page: "Page") -> str:

@@ -8,10 +8,9 @@ from tests.features.error_map import planted
 
 import mapgauge as mg
 from mapgauge.errors import InvalidInput
-from mapgauge.features.error_map.areas import areas_of, packed
-from mapgauge.features.error_map.joining import connected
-from mapgauge.features.error_map.pieces import RoadPieces
 from mapgauge.features.error_map.places import interval_of, overall, sentence_of
+from mapgauge.geometry.connected import connected
+from mapgauge.views.tiles import areas_of, packed
 
 
 def test_a_dropped_arm_is_the_worst_place_with_the_planted_share() -> None:
@@ -86,7 +85,7 @@ def test_points_are_connected_as_in_plain_python(rng: np.random.Generator) -> No
 def test_areas_far_apart_become_tiles_that_do_not_overlap() -> None:
     x = np.concatenate([np.arange(0, 50, 0.5), np.arange(9000, 9030, 0.5), np.arange(-5000, -4990, 0.5)])
     zeros = np.zeros(len(x))
-    found = areas_of(RoadPieces(zeros.astype(np.int64), x, zeros, zeros + 0.25, zeros))
+    found = areas_of(x, zeros, zeros + 0.5)
     assert found.bounds[:, 0].tolist() == [0.0, 9000.0, -5000.0]
     tiles = packed(found.bounds)
     assert tiles.width < 120

@@ -14,6 +14,7 @@ from tests.features.graph_scores.drawn import moved, street
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
+from mapgauge.evaluation.evaluate import evaluate_frames
 from mapgauge.geometry.polylines import Polylines
 
 TOKENS = [f"scene-{k // 3}-{k}" for k in range(9)]
@@ -171,12 +172,10 @@ def test_the_axes_of_the_region_of_cgnet_are_turned_with_the_frames() -> None:
 
 
 @pytest.mark.parametrize("protocol", ["graph", "cgnet-graph"])
-def test_numbers_do_not_depend_on_the_frames_that_are_scored_together(
-    protocol: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_numbers_do_not_depend_on_the_frames_that_are_scored_together(protocol: str) -> None:
     rules = mg.protocol(protocol)
-    together = mg.evaluate(*world(), rules).scores
-    monkeypatch.setattr("mapgauge.scoring.data.BLOCK", 2)
-    in_blocks = mg.evaluate(*world(), rules, workers=2).scores
+    whole = mg.evaluate(*world(), rules)
+    together = whole.scores
+    in_blocks = evaluate_frames(*world(), rules, metrics=whole.metrics, workers=2, block_size=2).scores
     for name in NAMES:
         np.testing.assert_array_equal(in_blocks.sums[name], together.sums[name])

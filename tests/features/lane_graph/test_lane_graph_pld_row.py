@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tests.cli.conftest import Run, caller
 from tests.features.lane_graph.lane_graph_cases import LIGHTS, lane_world
-from tests.streaming.worlds import same, write_folder
+from tests.streaming.worlds import in_chunks, same, write_folder
 
 import mapgauge as mg
 from mapgauge.features.lane_graph.lane_graph_frame import PARTS
@@ -77,7 +77,7 @@ def test_it_is_computed_only_if_asked_for(lanes: World) -> None:
         mg.protocol("lane-graph", order=2)
 
 
-def test_every_way_gives_the_same_bits(lanes: World, tmp_path: Path, small_groups: None) -> None:
+def test_every_way_gives_the_same_bits(lanes: World, tmp_path: Path) -> None:
     expected = mg.evaluate(*lanes, PROTOCOL, workers=1)
     assert same(mg.evaluate(*lanes, PROTOCOL, workers=2), expected)
     predictions, truth = lanes
@@ -95,11 +95,11 @@ def test_every_way_gives_the_same_bits(lanes: World, tmp_path: Path, small_group
     assert estimate["lane_graph_pld"].low < estimate["lane_graph_pld"].value < estimate["lane_graph_pld"].high <= 1
 
 
-def test_streamed_graphs_have_the_same_bits(lanes: World, tmp_path: Path, small_groups: None) -> None:
+def test_streamed_graphs_have_the_same_bits(lanes: World, tmp_path: Path) -> None:
     expected = mg.evaluate(*lanes, PROTOCOL)
     x, y = (write_folder(side, tmp_path / name) for side, name in zip(lanes, "xy", strict=True))
-    assert same(mg.evaluate(x, y, PROTOCOL, work=tmp_path / "work"), expected)
-    assert same(mg.evaluate(x, y, PROTOCOL, engine="threads", workers=2), expected)
+    assert same(in_chunks(x, y, PROTOCOL, work=tmp_path / "work"), expected)
+    assert same(in_chunks(x, y, PROTOCOL, engine="threads", workers=2), expected)
 
 
 def test_the_command_line_and_the_report_show_it(

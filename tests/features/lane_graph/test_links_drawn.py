@@ -79,6 +79,8 @@ def test_a_report_draws_them(results: mg.Results, tmp_path: Path, show: "Callabl
     titles = page.eval_on_selector_all(".panel .link title", "nodes => nodes.map((node) => node.textContent)")
     assert titles[-1] == "false link from prediction 2 to prediction 0, score 1.000"
     assert "missing link from truth 1 to truth 2" in titles
+    legend = page.locator("#cause-key li:has(.link)").all_inner_texts()
+    assert [text.strip() for text in legend] == ["right link", "half link", "missing link", "false link"]
     page.get_by_label("links of lanes").uncheck()
     hidden = page.eval_on_selector_all(".panel .link", "nodes => nodes.map((node) => node.style.display)")
     assert hidden == ["none"] * 4

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Run, caller
 from tests.features.tracks.track_cases import tracked_world
 from tests.scenes_of_lines import scene as lines_of
-from tests.streaming.worlds import same, write_folder
+from tests.streaming.worlds import in_chunks, same, write_folder
 
 import mapgauge as mg
 from mapgauge.features.tracks.track_scene import PARTS
@@ -85,7 +85,7 @@ def test_it_is_computed_only_if_asked_for(tracked: World) -> None:
         mg.protocol("maptr", settings={"track_pld": {"switch_cost": 0.5}})
 
 
-def test_every_way_gives_the_same_bits(tracked: World, tmp_path: Path, small_groups: None) -> None:
+def test_every_way_gives_the_same_bits(tracked: World, tmp_path: Path) -> None:
     expected = mg.evaluate(*tracked, PROTOCOL, workers=1)
     assert same(mg.evaluate(*tracked, PROTOCOL, workers=2), expected)
     predictions, truth = tracked
@@ -98,9 +98,9 @@ def test_every_way_gives_the_same_bits(tracked: World, tmp_path: Path, small_gro
         key: expected.mean[key] for key in mixed.mean if "ap_" not in key
     }
     x, y = (write_folder(side, tmp_path / name) for side, name in zip(tracked, "xy", strict=True))
-    streamed = mg.evaluate(x, y, PROTOCOL, work=tmp_path / "work")
+    streamed = in_chunks(x, y, PROTOCOL, work=tmp_path / "work")
     assert same(streamed, expected)
-    assert same(mg.evaluate(x, y, PROTOCOL, engine="threads", workers=2), expected)
+    assert same(in_chunks(x, y, PROTOCOL, engine="threads", workers=2), expected)
     assert same(mg.load_results(tmp_path / "work"), expected)
     expected.save(tmp_path / "results.mg")
     assert mg.load_results(tmp_path / "results.mg").mean == expected.mean
@@ -110,7 +110,7 @@ def test_every_way_gives_the_same_bits(tracked: World, tmp_path: Path, small_gro
     assert estimate["switch_count"].high > 1
 
 
-def test_a_resumed_run_sees_changed_ids(tracked: World, tmp_path: Path, small_groups: None) -> None:
+def test_a_resumed_run_sees_changed_ids(tracked: World, tmp_path: Path) -> None:
     predictions, truth = tracked
     x, y, work = tmp_path / "x.parquet", tmp_path / "y.parquet", tmp_path / "work"
     mg.write(predictions, x)
@@ -129,7 +129,7 @@ def test_a_resumed_run_sees_changed_ids(tracked: World, tmp_path: Path, small_gr
     assert all(file.stat().st_mtime_ns != time for file, time in chunks.items())
 
 
-def test_the_order_of_the_file_counts_without_timestamps(tracked: World, tmp_path: Path, small_groups: None) -> None:
+def test_the_order_of_the_file_counts_without_timestamps(tracked: World, tmp_path: Path) -> None:
     predictions, truth = (replace(side, timestamps=None) for side in tracked)
     settings: dict[str, Any] = {"metrics": ["track_pld"]}
     expected = mg.evaluate(predictions, truth, PROTOCOL, **settings)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FRAMES = 30
 WINDOWS: list["BrowserContext"] = []  # of the test that runs
-PATIENCE = 120_000  # milliseconds; kernels may have to be compiled on a busy machine
+PATIENCE = 30_000  # milliseconds; kernels may have to be compiled on a busy machine
 
 
 @pytest.fixture(scope="session")

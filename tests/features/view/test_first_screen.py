@@ -7,13 +7,15 @@ from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 
 import pytest
-from tests.features.view.conftest import Open, drawn, serving, serving_methods
+from playwright.sync_api import expect
+from tests.features.view.conftest import PATIENCE, Open, drawn, serving, serving_methods
 
 import mapgauge as mg
 from mapgauge.features.view.explorer import Method
 from mapgauge.features.view.panel import PanelMaking
 from mapgauge.features.view.server import Server
 from mapgauge.markup import Html
+from mapgauge.report import write_report
 from mapgauge.typing import Progress
 
 pytestmark = pytest.mark.needs_feature("error_map")
@@ -62,6 +64,19 @@ def test_the_examples_are_drawn_when_their_frames_have_come(show: Open, server: 
         const thumbs = [...document.querySelectorAll('#examples svg.thumb')];
         return thumbs.length > 0 && thumbs.every((svg) => svg.querySelector('g'));
     }""")
+
+
+def test_the_examples_are_those_of_the_report(show: Open, server: Server, files: Path, tmp_path: Path) -> None:
+    methods = [mg.load_results(files / f"{name}.mg").with_data() for name in ("good", "poor")]
+    write_report(methods, tmp_path / "report.html", names=("good", "poor"))
+    report = show((tmp_path / "report.html").as_uri())
+    page = show(server.address)
+    captions = "#examples .caption"
+    assert report.locator("#examples-about").inner_text().startswith("causes of PLD")
+    report.wait_for_selector(captions)
+    expect(page.locator("#examples-about")).to_contain_text("causes of PLD", timeout=PATIENCE)
+    assert page.locator(captions).all_inner_texts() == report.locator(captions).all_inner_texts()
+    assert page.locator("#least-value").inner_text() == report.locator("#least-value").inner_text()
 
 
 def test_the_map_of_the_pane_is_that_of_the_first_screen(show: Open, server: Server) -> None:

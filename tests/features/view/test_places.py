@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,24 @@ def test_a_click_on_the_map_opens_a_frame_there(show: Open, server: Server) -> N
     assert token in page.locator("#place-tip").inner_text()
     page.mouse.click(*at)
     assert page.locator("#chosen").inner_text().startswith(token)
+
+
+def test_scenes_far_apart_are_tiles_of_the_map(show: Open, server: Server) -> None:
+    page = show(f"{server.address}#pane=place")  # the scenes are kilometres apart
+    page.wait_for_selector("#place-worst button")
+    assert page.locator("#place-about").inner_text().endswith("3 areas as tiles")
+    assert float(page.locator("#place-bar").inner_text().removesuffix(" m")) <= 100
+
+
+def test_the_world_frame_fits_the_frames_near_the_chosen_one(show: Open, files: Path, tmp_path: Path) -> None:
+    truth = replace(mg.read(files / "truth.parquet"), scenes=None)  # all frames are one drive
+    mg.evaluate(mg.read(files / "good.parquet"), truth).save(tmp_path / "drive.mg", geometry="original")
+    with serving(tmp_path / "drive.mg") as server:
+        page = show(f"{server.address}#space=world")
+        drawn(page)
+        _, _, width, height = map(float, (page.locator(".panel svg").first.get_attribute("viewBox") or "").split())
+        assert 30 < width < 500
+        assert 30 < height < 500
 
 
 def test_the_map_says_so_without_poses(show: Open, tmp_path: Path) -> None:

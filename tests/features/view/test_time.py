@@ -184,6 +184,7 @@ def test_the_trail_has_the_frames_before_in_their_places(show: Open, server: Ser
     *_, e, f = matrix(page, ".trail >> nth=2")
     assert np.allclose([-f, -e], moved, atol=1e-6)
     page.locator('[data-layer="predictions"]').uncheck()
+    assert page.locator("#cause-key li", has_text="trail: ").count() == 1
     page.wait_for_function("() => !document.querySelector('.trail-over .predictions')")
     assert page.locator(".panel:first-child .trail .truth").count() > 0
     page.keyboard.press("Home")

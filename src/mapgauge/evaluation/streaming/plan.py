@@ -45,13 +45,11 @@ class Plan:
     by_scene: bool  # whether keys contain scenes
 
 
-def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False, most_rows: int | None = None) -> Plan:
+def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False, most_rows: int = ROWS) -> Plan:
     """Divide the truth into chunks, with ``whole_scenes`` if a metric needs them, and find the predictions of each.
 
-    A chunk has about ``most_rows`` rows of both sides, ``ROWS`` by default.
+    A chunk has about ``most_rows`` rows of both sides.
     """
-    if most_rows is None:
-        most_rows = ROWS
     by_scene = predictions.scenes and truth.scenes
     if whole_scenes and not by_scene:
         if not truth.scenes:

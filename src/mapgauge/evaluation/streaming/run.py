@@ -14,7 +14,7 @@ from typing import Literal
 
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy
 from mapgauge.evaluation.engines import EngineLike, Pool, open_engine, run
-from mapgauge.evaluation.streaming.plan import Chunk, Plan, explained_error, plan_of
+from mapgauge.evaluation.streaming.plan import ROWS, Chunk, Plan, explained_error, plan_of
 from mapgauge.evaluation.streaming.work import Job, findings_in, read_again, scenes_by_token, score_chunk, sides_of
 from mapgauge.frames.alignment import UnknownFrames, align
 from mapgauge.frames.findings import Finding
@@ -100,11 +100,13 @@ def evaluate_stream(
     on_error: OnError = "stop",
     progress: Progress | None = None,
     noted: tuple[str, dict[str, str]] = ("", {}),
+    most_rows: int = ROWS,
 ) -> Results:
     """Evaluate two Parquet data sets chunk by chunk. ``mapgauge.evaluate`` describes the arguments.
 
     Progress counts the rows of both sides, because footers have the number of rows and not of frames. ``noted`` is the
-    date and the metadata. An evaluation that is continued keeps the date on which it began.
+    date and the metadata. An evaluation that is continued keeps the date on which it began. A chunk has about
+    ``most_rows`` rows of both sides.
     """
     if on_error not in ("stop", "skip"):
         raise InvalidInput(f"on_error must be 'stop' or 'skip', got {on_error!r}")
@@ -116,7 +118,7 @@ def evaluate_stream(
             remedy=Remedy("Pass work= with the folder", "Pass --work FOLDER"),
         )
     sides = open_dataset(predictions), open_dataset(truth)
-    plan = plan_of(*sides, whole_scenes=has_scene_metrics((*metrics, *extra)))
+    plan = plan_of(*sides, whole_scenes=has_scene_metrics((*metrics, *extra)), most_rows=most_rows)
     job = _job(protocol, metrics, rings, unknown=unknown, degenerate=degenerate, extra=extra, plan=plan, sides=sides)
     if work is None:
         path = Path(tempfile.mkdtemp(prefix="mapgauge-"))

@@ -24,7 +24,7 @@ from mapgauge.io.files.copying import copy_plain
 from mapgauge.io.files.source import VARIABLE, Content, is_plain_file, max_bytes
 from mapgauge.manifest import used
 
-_PROGRAM = Path(__file__).with_name("process.py")
+PROGRAM = Path(__file__).with_name("process.py")
 _PACKAGES = Path(__file__).absolute().parents[3]  # where mapgauge lies
 # numpy is asked for no large products, and threads reserve memory.
 _SETTINGS = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -40,8 +40,8 @@ class ProcessAnswer:
     problem: Finding | None = None
 
 
-def ask(challenge: Challenge, path: Path, truth: MapFrames | None = None) -> ProcessAnswer:
-    """Check a submission in a process of its own, and evaluate it if there is a truth."""
+def ask(challenge: Challenge, path: Path, truth: MapFrames | None = None, *, program: Path = PROGRAM) -> ProcessAnswer:
+    """Check a submission in a process of its own, which runs ``program``, and evaluate it if there is a truth."""
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(_folder())
         # The copy cannot change while it is read, and what lies beside the file is not seen.
@@ -61,7 +61,7 @@ def ask(challenge: Challenge, path: Path, truth: MapFrames | None = None) -> Pro
             job["truth"] = _write_truth(truth, folder)
             job["truth_name"] = truth.name
         (folder / JOB).write_text(json.dumps(job), encoding="utf-8")
-        problem, said = _started(challenge, folder, path.name)
+        problem, said = _started(challenge, folder, path.name, program=program)
         if problem is not None:
             return ProcessAnswer(digest, problem=problem)
         results = folder / RESULTS
@@ -94,7 +94,7 @@ def _write_truth(truth: MapFrames, folder: Path) -> str:
     return name
 
 
-def _started(challenge: Challenge, folder: Path, name: str) -> tuple[Finding | None, bytes]:
+def _started(challenge: Challenge, folder: Path, name: str, program: Path) -> tuple[Finding | None, bytes]:
     """Run the process. Returns why there is no answer, or None and the answer."""
     limits = challenge.limits
     environment = dict(os.environ) | _SETTINGS
@@ -105,7 +105,7 @@ def _started(challenge: Challenge, folder: Path, name: str) -> tuple[Finding | N
     environment[VARIABLE] = str(most if own is None else min(own, most))
     folders = [str(_PACKAGES), *(path for path in sys.path if Path(path).is_absolute())]
     # -I: nothing of the current folder and of PYTHON* counts.
-    command = [sys.executable, "-I", str(_PROGRAM), str(limits.memory_bytes), str(limits.seconds), *folders]
+    command = [sys.executable, "-I", str(program), str(limits.memory_bytes), str(limits.seconds), *folders]
     try:
         # A group of its own, so that what it started ends with it.
         process = subprocess.Popen(

@@ -6,6 +6,7 @@ const DIFFERENCE_SHADES = 7; // colours of a difference
 const NEAR_PIECE = 9; // pixels; a pointer so close to a piece is on it
 const FINE = 0.6; // pixels per metre; closer, pieces are lines, and farther, dots with the mean of all pieces in them
 const DOT = 2; // pixels
+const MARKED = 3; // places of a list that have their number on the map
 const FEW_MODES = 3; // with more, a list takes the place of buttons
 const road = { about: null, data: null, mode: "0", level: 0, view: null, frames: null };
 
@@ -186,12 +187,17 @@ function drawEgo(paper, { canvas, left, top, scale }) {
   paper.restore();
 }
 
-// The places that the list names.
+// The lists of places: those that a method misses, or those that it finds less often and more often than the first method.
 function shownPlaces() {
   if (road.about.kind !== "map") return [];
   const [method, other] = errorIndex(road.mode);
+  const found = road.about.places[method];
+  if (!isDifference()) return [{ title: "Worst", sign: "", places: found.missed, isGain: false }];
   if (other > 0) return []; // differences are known to the first method
-  return road.about.places[method][isDifference() ? "difference" : "missed"];
+  return [
+    { title: "Worse at", sign: "+", places: found.difference, isGain: false },
+    { title: "Better at", sign: "", places: found.gained, isGain: true },
+  ];
 }
 
 function drawMarks(paper, { left, top, canvas }) {
@@ -204,18 +210,20 @@ function drawMarks(paper, { left, top, canvas }) {
     paper.arc(left(x[state.road] / 100), top(y[state.road] / 100), 8, 0, 2 * Math.PI);
     paper.stroke();
   }
-  shownPlaces().slice(0, 3).forEach(({ piece }, k) => {
-    const [across, down] = [left(x[piece] / 100) + 10, top(y[piece] / 100) - 10];
-    paper.fillStyle = ink;
-    paper.beginPath();
-    paper.arc(across, down, 7, 0, 2 * Math.PI);
-    paper.fill();
-    paper.fillStyle = getComputedStyle(document.body).backgroundColor;
-    paper.font = "bold 10px sans-serif";
-    paper.textAlign = "center";
-    paper.textBaseline = "middle";
-    paper.fillText(String(k + 1), across, down + 0.5);
-  });
+  for (const { places, isGain } of shownPlaces()) {
+    places.slice(0, MARKED).forEach(({ piece }, k) => {
+      const [across, down] = [left(x[piece] / 100) + 10, top(y[piece] / 100) - 10];
+      paper.fillStyle = isGain ? errorColours()[0] : ink;
+      paper.beginPath();
+      paper.arc(across, down, 7, 0, 2 * Math.PI);
+      paper.fill();
+      paper.fillStyle = getComputedStyle(document.body).backgroundColor;
+      paper.font = "bold 10px sans-serif";
+      paper.textAlign = "center";
+      paper.textBaseline = "middle";
+      paper.fillText(String(k + 1), across, down + 0.5);
+    });
+  }
 }
 
 const percentOf = (value) => (Number.isNaN(value) ? "-" : `${(100 * value).toFixed(0)} %`);
@@ -400,6 +408,19 @@ function svgOfErrors() {
 // All methods and all differences of two, as those of the list.
 const errorModes = () => methodChoices().map(([mode, text]) => [mode, text.replace(" minus ", " − ")]);
 
+// A list of places as buttons. `rule` says which predictions they count, if the slider says otherwise.
+function placeList({ title, sign, places, isGain }, rule) {
+  const items = places.map((place, k) => {
+    const scenes = place.scenes ? `, ${place.scenes} ${place.scenes === 1 ? "scene" : "scenes"}` : "";
+    const number = element("b", { textContent: k + 1 });
+    const text = ` ${place.class} ${place.length} m, ${sign}${place.share.replaceAll("-", "−")}`;
+    const button = element("button", { type: "button", title: `${place.frames} ${place.frames === 1 ? "frame" : "frames"}${scenes} saw it` }, number, text);
+    button.addEventListener("click", () => showPlace(place.piece));
+    return element("li", {}, button);
+  });
+  return element("ul", { className: isGain ? "gains" : "" }, element("li", { textContent: `${title}${rule}:` }), ...items);
+}
+
 function showErrorBar() {
   for (const button of document.querySelectorAll("#error-bar [data-mode]")) button.setAttribute("aria-pressed", String(button.dataset.mode === road.mode));
   if ($$("error-choice")) $$("error-choice").value = road.mode;
@@ -410,18 +431,11 @@ function showErrorBar() {
   const merged = about.merged ? `; pieces within ${about.merged} m are one` : "";
   const where = about.kind === "ego" ? "around the vehicle, ahead is to the right" : about.areas > 1 ? `${about.areas.toLocaleString("en")} areas as tiles` : "";
   $$("error-about").textContent = [what, `within ${about.cutoff} m`, where].filter(Boolean).join("; ") + merged;
-  const places = shownPlaces();
-  const sign = isDifference() ? "+" : "";
   const rule = about.least === least && least === 0 ? "" : ` (confidence ≥ ${about.least})`; // they do not follow the slider
-  const title = `${isDifference() ? "Worse at" : "Worst"}${rule}:`;
-  $$("error-places").replaceChildren(...(places.length ? [element("li", { textContent: title })] : []), ...places.map((place, k) => {
-    const scenes = place.scenes ? `, ${place.scenes} ${place.scenes === 1 ? "scene" : "scenes"}` : "";
-    const button = element("button", { type: "button", textContent: `${k + 1} ${place.class} ${place.length} m, ${sign}${place.share}`, title: `${place.frames} ${place.frames === 1 ? "frame" : "frames"}${scenes} saw it` });
-    button.addEventListener("click", () => showPlace(place.piece));
-    return element("li", {}, button);
-  }));
+  const lists = shownPlaces().filter(({ places }) => places.length);
+  $$("error-places").replaceChildren(...lists.map((list) => placeList(list, rule)));
   const canvas = $$("error-canvas");
-  canvas.setAttribute("aria-label", `${methodChoices().find(([mode]) => mode === road.mode)[1]}: ${$$("error-about").textContent}.${places.length ? " The worst places are the buttons below." : ""}`);
+  canvas.setAttribute("aria-label", `${methodChoices().find(([mode]) => mode === road.mode)[1]}: ${$$("error-about").textContent}.${lists.length ? " The places are the buttons below." : ""}`);
 }
 
 function buildErrors() {
@@ -467,7 +481,7 @@ function buildErrors() {
   const bar = element("div", { id: "error-bar" }, ...choices, level);
   document.querySelector(".error-sentences")?.remove();
   const zones = element("ul", { id: "error-zones", ariaLabel: "Not found, by distance from the vehicle and by side" });
-  $$("error-map").replaceChildren(bar, element("div", { id: "error-middle" }, stage, zones), element("ul", { id: "error-places" }), element("p", { id: "error-about" }));
+  $$("error-map").replaceChildren(bar, element("div", { id: "error-middle" }, stage, zones), element("div", { id: "error-places" }), element("p", { id: "error-about" }));
   listenToErrors(canvas);
   new ResizeObserver(drawErrors).observe(canvas);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawErrors);

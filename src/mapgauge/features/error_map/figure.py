@@ -12,7 +12,6 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 
 from mapgauge.arguments import check_whole
-from mapgauge.features.error_map.areas import MARGIN, Areas, Tiles, areas_of, packed
 from mapgauge.features.error_map.around import CELL, LEVELS, around_ego
 from mapgauge.features.error_map.error_map import ErrorMap, error_map, has_poses
 from mapgauge.features.error_map.places import ErrorPlace, Kind, worst_places
@@ -32,6 +31,7 @@ from mapgauge.views.figures.style import (
     shortened,
     styled,
 )
+from mapgauge.views.tiles import MARGIN, Areas, Tiles, areas_of, packed
 
 _Numbered: TypeAlias = list[tuple[int, ErrorPlace]]
 FOUND = "#B9BEC6"  # a piece that every frame found: grey, as truth that is found in other drawings
@@ -99,7 +99,7 @@ def errors(
         panels.append((name, "missed"))
         if k:
             panels.append((name, "difference"))
-    found = areas_of(made.pieces)
+    found = areas_of(made.pieces.x, made.pieces.y, made.pieces.length)
     places = {(name, kind): _numbered(made, name, kind, worst) for name, kind in panels}
     chosen = _chosen(made, found, areas, places)
     width = look().column * 1.6 if len(panels) == 1 else look().page

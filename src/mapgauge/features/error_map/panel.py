@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.features.error_map.areas import Areas, Tiles, areas_of, packed
 from mapgauge.features.error_map.around import CELL, LEVELS, AroundEgo
 from mapgauge.features.error_map.error_map import ErrorMap
 from mapgauge.features.error_map.places import ErrorPlace, Kind, interval_of, sentence_of
@@ -16,6 +15,7 @@ from mapgauge.features.error_map.zones import Zones
 from mapgauge.markup import Html, element, joined
 from mapgauge.typing import Floats, Indices
 from mapgauge.views.report.pack import Arrays, pack
+from mapgauge.views.tiles import Areas, Tiles, areas_of, packed
 
 MOST = 120_000  # pieces in a page; with more, pieces that are close are one
 PLACES = 5  # of each kind
@@ -33,17 +33,20 @@ class Shown(NamedTuple):
     merged: float  # metres of a cell; 0 if they are single pieces
 
 
-def shown_of(made: ErrorMap, found: Areas) -> Shown:
-    """Return the pieces that a page shows: of one class, one area and one cell of a grid together if there are many."""
+def shown_of(made: ErrorMap, found: Areas, most: int = MOST) -> Shown:
+    """Return the pieces that a page shows, ``most`` of them at most.
+
+    If there are more, pieces of one class and one area are shown as one if they are in the same cell of a grid.
+    """
     pieces = made.pieces
     count = len(pieces.x)
-    if count <= MOST:
+    if count <= most:
         return Shown(np.arange(count), count, 0.0)
     size = 1.0
     while True:
         number = _in_cells(pieces.x, pieces.y, size, group=found.area * len(made.classes) + pieces.label)
         shown = int(number.max()) + 1
-        if shown <= MOST:
+        if shown <= most:
             return Shown(number, shown, size)
         size *= 2
 
@@ -57,14 +60,14 @@ def _in_cells(x: Floats, y: Floats, size: float, group: Indices) -> Indices:
     return number
 
 
-def map_panel(made: ErrorMap, trusted: Sequence[str], zones: Sequence[Zones] = ()) -> Html:
+def map_panel(made: ErrorMap, trusted: Sequence[str], zones: Sequence[Zones] = (), *, most: int = MOST) -> Html:
     """Return the panel of a map of the world. Sentences are about the methods in ``trusted``.
 
-    ``zones`` are those of each method; none if the data have no vehicle.
+    ``zones`` are those of each method; none if the data have no vehicle. ``most`` is an argument of ``shown_of``.
     """
-    found = areas_of(made.pieces)
+    found = areas_of(made.pieces.x, made.pieces.y, made.pieces.length)
     tiles = packed(found.bounds, _ASPECT)
-    shown = shown_of(made, found)
+    shown = shown_of(made, found, most)
     arrays = _piece_arrays(made, found, tiles, shown=shown) | _zone_arrays(zones)
     places = [_place_rows(made, found, shown, k) for k in range(len(made.names))]
     about = {
@@ -259,7 +262,7 @@ def _run_arrays(made: ErrorMap, shown: Shown) -> Arrays:
 
 def _place_rows(made: ErrorMap, found: Areas, shown: Shown, method: int) -> dict[str, list[dict[str, Any]]]:
     """Return the worst places of a method by kind, for the page."""
-    kinds: tuple[Kind, ...] = ("missed", "difference") if method else ("missed",)
+    kinds: tuple[Kind, ...] = ("missed", "difference", "gained") if method else ("missed",)
     rows: dict[str, list[dict[str, Any]]] = {}
     for kind in kinds:
         places = made.worst(made.names[method], kind=kind, count=PLACES)

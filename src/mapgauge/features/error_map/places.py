@@ -7,7 +7,7 @@ import numpy as np
 from mapgauge.arguments import check_whole
 from mapgauge.errors import InvalidInput
 from mapgauge.features.error_map.counting import CountedPieces
-from mapgauge.features.error_map.joining import connected
+from mapgauge.geometry.connected import connected
 from mapgauge.geometry.polylines import ranges
 from mapgauge.results.bootstrap import SAMPLES, draw_units, drawn_sums
 from mapgauge.results.estimation import estimate

@@ -7,10 +7,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mapgauge.features.error_map.joining import components
 from mapgauge.features.suspects.evidence import SHIFTED, Evidence, LoneLines, most
 from mapgauge.features.suspects.joining import picked, same_lines
 from mapgauge.features.suspects.observing import ThinnedLines
+from mapgauge.geometry.connected import components
 from mapgauge.typing import Floats, Forward, Indices, Points
 
 Kind: TypeAlias = Literal["not_found", "not_in_truth", "shifted"]

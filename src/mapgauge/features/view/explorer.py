@@ -14,6 +14,7 @@ from mapgauge.features.view.geometry import GeometryReading, Placing
 from mapgauge.features.view.panel import PanelMaking
 from mapgauge.features.view.server import Posted, Routes, as_json, in_thread, packed
 from mapgauge.features.view.server import Reply as Answer
+from mapgauge.features.view.sheet import sheet_of
 from mapgauge.features.view.video import has_ffmpeg, video_of
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.hooks import Nearest, similar
@@ -27,7 +28,8 @@ from mapgauge.results.query import InvalidQuery
 from mapgauge.results.results import Results
 from mapgauge.results.tags import Tags
 from mapgauge.scoring.data import Data
-from mapgauge.views.report.drawings import least_confidence
+from mapgauge.views.report.causes import cause_numbers
+from mapgauge.views.report.drawings import least_drawn
 from mapgauge.views.report.explorer import (
     STYLES,
     described,
@@ -118,6 +120,7 @@ class Explorer:
             "values": self.values,
             "geometry": self.geometry,
             "answer": self.said,
+            "causes": self.causes,
             "panel": self.panel,
             "frame": self.frame,
             "scene": self.scene,
@@ -194,9 +197,7 @@ class Explorer:
                 "drawn": None,
                 "reasons": [],
                 "why": [],
-                "least": max(
-                    least_confidence(each.scores.confidence, int(each.scores.true.sum())) for each in self.results
-                ),
+                "least": least_drawn(self.results),
                 "files": [method.given for method in self.methods],
                 "precisions": {
                     metric.main.key: metric.title
@@ -232,6 +233,10 @@ class Explorer:
         known = {"order": geometry.order, "seconds": geometry.seconds, "tracks": geometry.tracks}
         arrays = {name: array for name, array in known.items() if array is not None}
         about = {"world": geometry.world, "bounds": geometry.bounds, "note": geometry.note}
+        if geometry.tracks is not None:
+            sheet = sheet_of(geometry.tracks)
+            arrays |= {"areas": sheet.area.astype(np.int32), "shift": sheet.shift}
+            about["tiles"] = sheet.tiles
         if self.results[0].scenes is None and geometry.scenes is not None:
             about["scenes"] = geometry.scenes  # the page has those of the results
         return packed(arrays, state="ready", **about)
@@ -256,6 +261,10 @@ class Explorer:
             **values_and_families([method.results for method in told]),  # causes may be known only now
         }
         return as_json(body)
+
+    def causes(self) -> Answer:
+        """Return the causes of all frames. The answer after reading has scored them."""
+        return packed(cause_numbers(self.reading.now.methods))
 
     def panel(self) -> Answer:
         """Return the panel *where* of the first screen, or how much of it is done. The first request begins it."""

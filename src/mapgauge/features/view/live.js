@@ -117,6 +117,11 @@ const source = {
     return (await answerTo(`answer/${what}`)).json();
   },
 
+  // The causes of all frames, which are known after the answer.
+  async causes() {
+    Object.assign(arrays, (await packedFrom("causes")).arrays);
+  },
+
   // The panel "where". Calls a function with how much of it is done, a text.
   async panel(tell) {
     await firstDrawing();

@@ -1,4 +1,5 @@
 // Shows all frames of the list on one map: the mean of a value in each square of 20 m. A click opens the worst frame there.
+// Areas that are far apart are tiles (sheet.py).
 // The map of another script, such as the error map, can take its place. It stands in the first screen otherwise.
 
 const CELL = 20; // metres
@@ -6,16 +7,22 @@ const WORST = 6; // places that are also buttons, for the keyboard
 const RAMP = ["#ffffcc", "#ffeda0", "#fed976", "#feb24c", "#fd8d3c", "#fc4e2a", "#e31a1c", "#bd0026", "#800026"]; // from good to bad
 const place = { cells: new Map(), home: null, view: null, whole: null, low: 0, high: 1, made: "" };
 
-// The squares with frames of the list: number of frames, mean of the value, and the worst frame.
+// Where a frame is on the map: in the world, or on a tile if scenes are far apart.
+function onMap(frame) {
+  const { tracks, shift } = known.arrays;
+  return [tracks[3 * frame] + shift[2 * frame], tracks[3 * frame + 1] + shift[2 * frame + 1]];
+}
+
+// The squares with frames of the list: number of frames, mean of the value, the worst frame, and their corner on the map.
 function cellsOf(frames, column, lower) {
-  const { tracks } = known.arrays;
+  const { tracks, shift } = known.arrays;
   const cells = new Map();
   for (const frame of frames) {
     const value = column[frame];
     const [i, j] = [Math.floor(tracks[3 * frame] / CELL), Math.floor(tracks[3 * frame + 1] / CELL)];
     if (Number.isNaN(value) || !Number.isFinite(i) || !Number.isFinite(j)) continue;
     const key = `${i} ${j}`;
-    const cell = cells.get(key) ?? { i, j, count: 0, sum: 0, worst: frame };
+    const cell = cells.get(key) ?? { i, j, x: i * CELL + shift[2 * frame], y: j * CELL + shift[2 * frame + 1], count: 0, sum: 0, worst: frame };
     cell.count += 1;
     cell.sum += value;
     if (lower ? value > column[cell.worst] : value < column[cell.worst]) cell.worst = frame;
@@ -38,8 +45,8 @@ function collect() {
   const means = cells.map(({ mean }) => mean).sort((a, b) => a - b);
   const at = (share) => means[Math.min(Math.floor(share * means.length), means.length - 1)] ?? 0;
   [place.low, place.high] = [at(0.02), at(0.98)]; // a few outliers must not make all the others alike
-  const span = (values) => [values.reduce((a, b) => Math.min(a, b), Infinity) * CELL, (values.reduce((a, b) => Math.max(a, b), -Infinity) + 1) * CELL];
-  const [[west, east], [south, north]] = [span(cells.map(({ i }) => i)), span(cells.map(({ j }) => j))];
+  const span = (values) => [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity) + CELL];
+  const [[west, east], [south, north]] = [span(cells.map(({ x }) => x)), span(cells.map(({ y }) => y))];
   place.whole = cells.length ? { x: (west + east) / 2, y: (south + north) / 2, width: 1.08 * (east - west), height: 1.08 * (north - south) } : null;
   const worst = cells.sort((a, b) => (lower ? b.mean - a.mean : a.mean - b.mean)).slice(0, WORST);
   $$("place-worst").replaceChildren(element("li", { textContent: "Worst:" }), ...worst.map((cell) => {
@@ -48,7 +55,7 @@ function collect() {
     button.addEventListener("click", () => change({ frame: cell.worst }));
     return element("li", {}, button);
   }));
-  $$("place-about").textContent = `mean in ${cells.length.toLocaleString("en")} squares of ${CELL} m, over the frames of the list`;
+  $$("place-about").textContent = `mean in ${cells.length.toLocaleString("en")} squares of ${CELL} m, over the frames of the list${known.tiles ? `; ${known.tiles} areas as tiles` : ""}`;
   const ends = [place.low, place.high];
   if (!lower) ends.reverse();
   ["place-low", "place-high"].forEach((id, k) => ($$(id).textContent = shown(state.value, ends[k])));
@@ -79,19 +86,24 @@ function drawPlace() {
   paper.scale(ratio, ratio);
   const [left, top] = [(east) => (east - x) / unit + width / 2, (north) => (y - north) / unit + height / 2];
   const size = Math.max(CELL / unit, 5); // a square of a large city is still seen
-  for (const { i, j, mean } of place.cells.values()) {
-    paper.fillStyle = colourOf(mean);
-    paper.fillRect(left(i * CELL), top((j + 1) * CELL), size, size);
+  for (const cell of place.cells.values()) {
+    paper.fillStyle = colourOf(cell.mean);
+    paper.fillRect(left(cell.x), top(cell.y + CELL), size, size);
   }
-  const { tracks } = known.arrays;
+  const { areas } = known.arrays;
   const path = sceneNames() ? framesOfScene(sceneAt(state.frame)) : [state.frame];
   const ink = getComputedStyle(canvas).color;
   Object.assign(paper, { strokeStyle: ink, lineWidth: 2 });
   paper.beginPath();
-  path.forEach((frame, k) => paper[k ? "lineTo" : "moveTo"](left(tracks[3 * frame]), top(tracks[3 * frame + 1])));
+  path.forEach((frame, k) => {
+    const [east, north] = onMap(frame);
+    const isNext = k > 0 && areas[frame] === areas[path[k - 1]]; // no line leads from tile to tile
+    paper[isNext ? "lineTo" : "moveTo"](left(east), top(north));
+  });
   paper.stroke();
   paper.beginPath();
-  paper.arc(left(tracks[3 * state.frame]), top(tracks[3 * state.frame + 1]), 7, 0, 2 * Math.PI);
+  const [here, up] = onMap(state.frame);
+  paper.arc(left(here), top(up), 7, 0, 2 * Math.PI);
   paper.stroke();
   showScale($$("place-bar"), 1 / unit);
   canvas.setAttribute("aria-label", `Map of ${labelOf(state.value)} over ${place.cells.size} squares of ${CELL} m. The worst places are the buttons below it.`);
@@ -101,15 +113,9 @@ function cellAt(event) {
   const box = $$("place-map").getBoundingClientRect();
   const { x, y, unit, width, height } = placeFrame();
   const [east, north] = [x + (event.clientX - box.left - width / 2) * unit, y - (event.clientY - box.top - height / 2) * unit];
-  const reach = Math.max(1, Math.ceil((4 * unit) / CELL)); // small squares are hit by a pointer near them
   let best = null;
-  const distance = ({ i, j }) => Math.hypot((i + 0.5) * CELL - east, (j + 0.5) * CELL - north);
-  for (let i = Math.floor(east / CELL) - reach; i <= Math.floor(east / CELL) + reach; i++) {
-    for (let j = Math.floor(north / CELL) - reach; j <= Math.floor(north / CELL) + reach; j++) {
-      const cell = place.cells.get(`${i} ${j}`);
-      if (cell && (!best || distance(cell) < distance(best))) best = cell;
-    }
-  }
+  const distance = (cell) => Math.hypot(cell.x + CELL / 2 - east, cell.y + CELL / 2 - north);
+  for (const cell of place.cells.values()) if (!best || distance(cell) < distance(best)) best = cell;
   return best && distance(best) < Math.max(CELL, 6 * unit) ? best : null;
 }
 

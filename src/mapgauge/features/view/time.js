@@ -12,7 +12,7 @@ let inTime = null; // the frames of each scene in the order of time, by name
 const precisionsOf = new Map(); // by scene: average precisions of its frames, or null while they are computed
 let playing = null; // the timer, while the scene plays
 let clock = { scene: null, frames: [], key: "", left: 0, right: 1 }; // the scene that is shown, and the ends of its axis
-let seen = { space: "", scene: null }; // what the panels are arranged for
+let seen = { space: "", place: "" }; // what the panels are arranged for
 
 // Names of the scenes come from the results, or later from what has the poses. Frames without scenes are one drive.
 const sceneNames = () => meta.scenes ?? known.scenes ?? null;
@@ -65,7 +65,10 @@ function wholeWorld() {
   if (state.space === "" || !poseOf(state.frame)) return null;
   const [left, right, bottom, top] = source.bounds().map((value) => value / METRE);
   const box = [left, right].flatMap((x) => [bottom, top].map((y) => new DOMPoint(x, -y)));
-  const corners = framesOfScene(sceneAt(state.frame)).flatMap((frame) => {
+  const { areas } = known.arrays;
+  // Without scenes, all frames are one drive, and others may be in another city.
+  const near = framesOfScene(sceneAt(state.frame)).filter((frame) => areas[frame] === areas[state.frame]);
+  const corners = near.flatMap((frame) => {
     const motion = motionOf(frame);
     if (state.space === "follow") [motion.e, motion.f] = [0, 0];
     return box.map((corner) => corner.matrixTransform(motion));
@@ -104,6 +107,16 @@ function trailPaths(method, geometry, side) {
     if (side === "truth" || confidence >= state.least) paths[label] += pathOf(line, closed);
   }
   return paths.flatMap((d, label) => (d && (state.of === "" || state.of === meta.classes[label]) ? [svgElement("path", { class: side, d, stroke: meta.colours[label] })] : []));
+}
+
+// What a trail is, for the legend.
+function trailMarks(now) {
+  if (now.trail === "0" || !poseOf(now.frame)) return [];
+  const marks = {
+    truth: ["trail: truth of the frames before", sampleLine("found", { "stroke-opacity": 0.45 })],
+    predictions: ["trail: predictions of the frames before", sampleLine("thin", { stroke: meta.colours[0], "stroke-opacity": 0.45 })],
+  };
+  return Object.keys(marks).filter((side) => !now.off.has(side)).map((side) => marks[side]);
 }
 
 // Goes to a frame of the scene: `by` frames on.
@@ -254,6 +267,7 @@ extras.push({
   allows: (key, text) => ({ space: Object.keys(SPACES), trail: TRAILS, speed: SPEEDS })[key]?.includes(text) ?? true,
   below: (panel, frame) => trailOf(panel, frame, "truth"),
   over: (panel, frame) => trailOf(panel, frame, "predictions"),
+  marks: trailMarks,
   whole: wholeWorld,
   passing: () => playing !== null,
 
@@ -308,9 +322,9 @@ extras.push({
 
   // What is drawn may depend on the frame, so the panels are arranged before they are drawn.
   toggle(now) {
-    const scene = sceneAt(now.frame);
-    if (now.space === seen.space && (now.space !== "world" || scene === seen.scene)) return;
-    seen = { space: now.space, scene };
+    const place = `${sceneAt(now.frame)} ${known.arrays?.areas?.[now.frame]}`;
+    if (now.space === seen.space && (now.space !== "world" || place === seen.place)) return;
+    seen = { space: now.space, place };
     fitPanels();
   },
 

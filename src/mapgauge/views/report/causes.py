@@ -1,6 +1,7 @@
 """The causes in the report: a sentence, the metric, and the instances of each cause in the drawings."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from mapgauge.results.intervals import Difference
 from mapgauge.results.results import Results
 from mapgauge.typing import Floats
 from mapgauge.views.pictograms import PICTURES
+from mapgauge.views.report.frames import all_numbers
 from mapgauge.views.report.pack import Added, Arrays, Section
 
 
@@ -42,6 +44,22 @@ def cause_columns(results: Results) -> Arrays:
         for name, (side, costs) in sides.items()
         for key, column in _columns(costs[drawn_order(side)]).items()
     }
+
+
+def cause_numbers(methods: Sequence[Results]) -> Arrays:
+    """Return the causes of all frames, by the names of the scripts. Empty if a method has none.
+
+    The page gets them with the other columns if they were computed before.
+    """
+    if not all(map(has_causes, methods)):
+        return {}
+    arrays: Arrays = {}
+    for k, method in enumerate(methods):
+        known = replace(with_metrics(method, EXPLAINING), metrics=(CAUSES_OF_PLD.name,))
+        numbers = all_numbers(known)
+        for value in CAUSES_OF_PLD.with_role("part"):
+            arrays[f"{k}.value.{value.key}"] = numbers[value.key]
+    return arrays
 
 
 def drawn_order(side: MapFrames) -> Any:

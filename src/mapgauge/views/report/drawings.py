@@ -1,6 +1,6 @@
 """Packs the instances and assignments of the frames that the page can draw."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -251,6 +251,14 @@ def _scale(results: Results) -> NDArray[np.float32]:
     total = sums[..., 5] + pld_value(sums, 1.0)
     scale: NDArray[np.float32] = np.divide(2.0, total, out=np.zeros_like(total), where=total > 0).astype(np.float32)
     return scale
+
+
+def least_drawn(methods: Sequence[Results]) -> float:
+    """Return the confidence below which predictions are not drawn by default.
+
+    It comes from all frames, so a frame has the same drawing in a report of a few frames, in ``view`` and in ``show``.
+    """
+    return max(least_confidence(method.scores.confidence, int(method.scores.true.sum())) for method in methods)
 
 
 def least_confidence(confidence: NDArray[np.floating], true_count: int) -> float:

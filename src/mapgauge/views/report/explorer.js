@@ -24,8 +24,8 @@ const DEFAULTS = () => ({
 
 // An extra has some of these: `pane`, its name and title; `defaults`, further texts of the state, and `allows(key, text)`,
 // whether an address may have them; `filters`, keys that the list depends on, passes(frame), and `cleared`, their values
-// without a filter; in drawings, below(panel, frame), nodes under the lines, over(panel, frame), nodes over the truth, placed(frame), the transform of the lines, and
-// whole(), the view of everything; build(change); toggle(state), before anything is drawn; show(state, differs), at the end;
+// without a filter; in drawings, below(panel, frame), nodes under the lines, over(panel, frame), nodes over the truth, placed(frame), the transform of the lines,
+// whole(), the view of everything, and marks(state), what of it the legend explains: texts and nodes of a sample; build(change); toggle(state), before anything is drawn; show(state, differs), at the end;
 // order(state), the frames that the keys go through, or null; passing(), whether frames pass by themselves; narrows(state),
 // whether it has a filter that no condition can say; chips(state), names of such filters and the changes that take them
 // away; playFrom(frame), which plays the rest of a scene and returns whether it can; map, its title and element(), a map that others
@@ -41,6 +41,7 @@ let rows = [];
 let addressTimer = 0;
 let changedAt = Infinity; // when the state changed last, in milliseconds; before that there is nothing to go back to
 let isNewEntry = false; // whether the next address is a new entry of the history
+let seenHash = location.hash; // the address that the state was taken from or written to
 
 const hasAddress = location.protocol !== "about:"; // in a notebook, the page has no address of its own
 const SETTLED = 1000; // milliseconds; a state that was seen for so long can be gone back to
@@ -175,11 +176,17 @@ function refresh(before = null, toFirst = false) {
   $$("absent").textContent = state.absent === "" ? "" : `The link names the frame ${state.absent}, which is not in this report.`;
   $$("outside").hidden = orderOf().includes(state.frame);
   clearTimeout(addressTimer); // browsers limit how often the address may change
-  addressTimer = setTimeout(() => {
-    const address = addressOf(state);
-    if (hasAddress && address !== location.hash) history[isNewEntry ? "pushState" : "replaceState"](null, "", address);
-    isNewEntry = false;
-  }, 100);
+  addressTimer = setTimeout(writeAddress, 100);
+}
+
+// Writes the state to the address. Where a link or the button "back" has changed the address, its event is on its way and
+// the state of before must not replace it.
+function writeAddress() {
+  if (!hasAddress || location.hash !== seenHash) return;
+  const address = addressOf(state);
+  if (address !== location.hash) history[isNewEntry ? "pushState" : "replaceState"](null, "", address);
+  seenHash = location.hash;
+  isNewEntry = false;
 }
 
 // Draws the frame again, after its geometry came.
@@ -397,6 +404,7 @@ function build() {
   for (const node of [$$("panels"), ...panels.map(({ svg }) => svg)]) watch.observe(node);
   window.addEventListener("beforeprint", () => showPrinted(rows, columns, choiceOf(state)));
   window.addEventListener("hashchange", () => {
+    seenHash = location.hash;
     if ($$(location.hash.slice(1))) return; // a link within the page, not a state
     restore();
     scrollToFrame();
@@ -408,6 +416,7 @@ function restore() {
   clearTimeout(addressTimer);
   isNewEntry = false;
   changedAt = performance.now();
+  seenHash = location.hash;
   state = stateOf(location.hash);
   refresh();
 }

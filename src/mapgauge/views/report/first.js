@@ -414,6 +414,7 @@ extras.push({
     try {
       const found = await source.answer("geometry");
       isAnswered = true;
+      await source.causes();
       takeAnswer(found);
     } catch (error) {
       tellFailure(`The rest of the answer cannot be shown: ${error.message}`, error);
@@ -456,6 +457,7 @@ function takeAnswer(found) {
   showWhat(state);
   showWhy(state);
   showWhere();
+  showExamples(state); // causes may be known only now
 }
 
 // Shows the panel "where" when the server has made it, and meanwhile how much of it is done.

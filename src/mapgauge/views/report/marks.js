@@ -99,9 +99,17 @@ function commonMarks(mode) {
     add("unmatched points of truth and predictions", ...dots("truth", "M3 6h0M9 6h0"), ...dots("predictions", "M17 6h0M23 6h0"));
     items.push(element("li", { textContent: `points: from ${LEGIBLE} px per metre, zoom in` }));
   }
+  for (const link of meta.linkStates) add(`${link} link`, linkSample(link));
+  for (const [text, ...parts] of extras.flatMap((extra) => extra.marks?.(state) ?? [])) add(text, ...parts);
   if (meta.ignored) add("ignored truth", sampleLine("dotted", { stroke: meta.colours[0] }));
   if (meta.region) add("region of the protocol", svgElement("rect", { class: "box", x: 1, y: 1, width: 24, height: 10 }));
+  if (meta.ego) add("ego", svgElement("path", { class: "ego", d: EGO, transform: "translate(13 7) scale(2.6)" }));
   return items;
+}
+
+// A link from the left to the right, as linkNode draws it.
+function linkSample(link) {
+  return svgElement("g", { class: `link ${link}` }, svgElement("path", { class: "shaft", d: "M2 9Q11 1 21 6" }), svgElement("path", { class: "head", d: "M25 8L19 8.5L21 3Z" }));
 }
 
 // What the marks of the mode mean. Causes have their own legend.

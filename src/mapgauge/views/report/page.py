@@ -25,7 +25,7 @@ from mapgauge.results.tags import Tags
 from mapgauge.results.values import InputRecords, lists_of_frames
 from mapgauge.typing import Progress
 from mapgauge.views.report.card import write_card
-from mapgauge.views.report.drawings import is_map, least_confidence
+from mapgauge.views.report.drawings import is_map, least_drawn
 from mapgauge.views.report.explorer import (
     STYLES,
     described,
@@ -42,14 +42,11 @@ from mapgauge.views.report.explorer import (
 )
 from mapgauge.views.report.first import first_elements, first_meta, panel_of_sections
 from mapgauge.views.report.frames import all_numbers, choose, frame_numbers
+from mapgauge.views.report.further import LIMITS, FurtherFrames, Limits
 from mapgauge.views.report.pack import Arrays, Section, pack
 from mapgauge.views.report.sections import sections
 from mapgauge.views.report.summary import StaticPage, summary
 
-FRAMES = 200  # that are drawn with all their predictions; these are chosen by several rankings
-MEGABYTES = 40  # of the drawings of all frames, up to which they are in the page
-FAINT = 0.1  # confidence below which unmatched predictions of the other frames are left out
-BLOCK = 250  # frames that the browser reads at once
 SOURCE = ("inflate", "block")  # scripts that read the arrays from the page
 FILTER = ("query", "condition")  # scripts that filter the list by a condition
 
@@ -109,12 +106,60 @@ def write_report(
         methods = [results]
     else:
         methods = list(results)
-    if isinstance(frames, bool) or not isinstance(frames, int | str | None) or (isinstance(frames, int) and frames < 0):
-        raise InvalidInput(f"frames must be an integer of at least 0, got {frames!r}", remedy="Or pass a condition")
+    made = made_report(
+        methods,
+        names=names,
+        frames=_checked_frames(frames),
+        title=title,
+        causes=causes,
+        by=by,
+        tags=tags,
+        with_paths=with_paths,
+        answer=answer,
+        progress=progress,
+    )
+    # File names may contain bytes that are not valid text. They are written as numeric character references.
+    save(Path(path), made.page.encode("utf-8", "xmlcharrefreplace"))
+    if card is not None:
+        write_card(card, made.heading, made.subtitle, made.sentences, made.meta)
+
+
+def _checked_frames(frames: int | str | None) -> int | Query | None:
+    """Return which frames shall be drawn: a number, a condition, or None for all."""
     if isinstance(frames, str):
-        drawn: Query | int | None = parse(frames)
-    else:
-        drawn = frames
+        return parse(frames)
+    if frames is None:
+        return None
+    if isinstance(frames, bool) or not isinstance(frames, int) or frames < 0:
+        raise InvalidInput(f"frames must be an integer of at least 0, got {frames!r}", remedy="Or pass a condition")
+    return frames
+
+
+class MadeReport(NamedTuple):
+    """A report, and what its card says."""
+
+    page: Html
+    heading: str
+    subtitle: str
+    sentences: list[str]
+    meta: dict[str, Any]
+
+
+def made_report(
+    methods: list[Results],
+    *,
+    names: Sequence[str] | None = None,
+    frames: int | Query | None = None,
+    title: str | None = None,
+    causes: bool | None = None,
+    by: str | None = None,
+    tags: Tags | None = None,
+    with_paths: bool = False,
+    answer: Answer | None = None,
+    progress: Progress | None = None,
+    limits: Limits = LIMITS,
+) -> MadeReport:
+    """Return the report of methods. The arguments are as in ``write_report``."""
     methods, called = prepared(methods, names, causes)
     if answer is not None:
         _check_answer(answer, called)
@@ -124,7 +169,7 @@ def write_report(
         explaining = []
         if answer is None:
             explaining = [pool.submit(explain, method, name) for method, name in zip(methods, called, strict=True)]
-        explorer = explorer_part(ordered, called, drawn, causes=causes, tags=tags, progress=progress)
+        explorer = explorer_part(ordered, called, frames, causes=causes, tags=tags, progress=progress, limits=limits)
         comparison = comparing.result()
         if answer is None:
             said = combined([told.result() for told in explaining], comparison)
@@ -142,12 +187,13 @@ def write_report(
     heading = title or ", ".join(called)
     explorer.meta.update(first_meta(ordered, called, comparison, said))
     first = first_elements(said, panel_of_sections("where", ordered, called), top.worries)
-    page = page_of(heading, top, explorer.about, explorer=explorer, first=first)
-    # File names may contain bytes that are not valid text. They are written as numeric character references.
-    save(Path(path), page.encode("utf-8", "xmlcharrefreplace"))
-    if card is not None:
-        sentences = [statement.text for statement in said.statements]
-        write_card(card, heading, top.subtitle, sentences, explorer.meta)
+    return MadeReport(
+        page=page_of(heading, top, explorer.about, explorer=explorer, first=first),
+        heading=heading,
+        subtitle=top.subtitle,
+        sentences=[statement.text for statement in said.statements],
+        meta=explorer.meta,
+    )
 
 
 def _check_answer(answer: Answer, names: Sequence[str]) -> None:
@@ -187,6 +233,7 @@ def explorer_part(
     causes: bool | None,
     tags: Tags | None,
     progress: Progress | None,
+    limits: Limits = LIMITS,
 ) -> ExplorerPart:
     """Return what the list and the drawings show. The arguments are as in ``write_report``."""
     first = methods[0]
@@ -195,11 +242,17 @@ def explorer_part(
     columns = FrameTable(first, tags).columns
     metrics = [metric for metric, _ in lists_of_frames(first.metrics)]
     scenes = [some for section in sections() for some in section.scenes(methods)]
+
+    def ranked(count: int) -> dict[int, list[str]]:
+        """Return so many frames, and why each was chosen."""
+        return choose(metrics, names, numbers, count=count, classes=first.class_names, scenes=scenes)
+
     if isinstance(frames, Query):
         chosen = {frame: [frames.text] for frame in FrameTable(first, tags).where(frames)}
+    elif frames is None:
+        chosen = ranked(limits.frames)
     else:
-        count = FRAMES if frames is None else frames
-        chosen = choose(metrics, names, numbers, count=count, classes=first.class_names, scenes=scenes)
+        chosen = ranked(frames)
     total = len(first.tokens)
     if all(method.geometry is not None for method in methods):
         drawn = list(chosen)
@@ -209,15 +262,12 @@ def explorer_part(
         others = sorted(set(range(total)) - set(drawn))
     else:
         others = []
-    reasons = list(dict.fromkeys(reason for frame in drawn for reason in chosen[frame]))
+    further = FurtherFrames(others, limits)
     steps = counting(1)
-
-    later: list[tuple[dict[str, Any], str]] = []
 
     def advance() -> None:
         if progress is not None:
-            finished = sum(len(block["frames"]) for block, _ in later)
-            progress(next(steps), (len(drawn) + finished + len(others)) * len(methods))
+            progress(next(steps), (len(drawn) + further.expected) * len(methods))
 
     arrays: Arrays = scene_arrays(methods)
     world = bool(drawn) and is_map(first)
@@ -227,64 +277,51 @@ def explorer_part(
         if drawn:
             arrays |= geometry_arrays(k, method.of_frames(drawn), causes, advance=advance, centred=world)
 
-    def block_of_frames(some: Sequence[int]) -> tuple[dict[str, Any], str]:
-        """Return what the page needs to know about a block of further frames, and the block."""
-        columns: Arrays = {}
+    def drawings(some: Sequence[int]) -> Arrays:
+        """Return the drawings of some further frames, without what is faint."""
+        found: Arrays = {}
         for k, method in enumerate(methods):
             part = method.of_frames(some)
-            columns |= geometry_arrays(k, part, causes, advance=advance, centred=world, least=FAINT)
-        where, text = pack(columns)
-        return {"frames": list(some), "arrays": where}, text
+            found |= geometry_arrays(k, part, causes, advance=advance, centred=world, least=limits.faint)
+        return found
 
-    size = 0
-    while others and size < MEGABYTES * 1e6:
-        later.append(block_of_frames(others[:BLOCK]))
-        others = others[BLOCK:]
-        size += len(later[-1][1])
-        room = int((MEGABYTES * 1e6 - size) / size * sum(len(one["frames"]) for one, _ in later))
-        if len(later) == 1 and room < len(others):  # the worst of them
-            known = {*drawn, *later[0][0]["frames"]}
-            classes = first.class_names
-            more = choose(metrics, names, numbers, count=len(known) + max(room, 0), classes=classes, scenes=scenes)
-            others = sorted(set(more) - known)
+    def worst(room: int) -> set[int]:
+        """Return the worst frames that are not drawn yet, as many as there is room for."""
+        known = {*drawn, *further.drawn}
+        return set(ranked(len(known) + room)) - known
+
+    further.draw(drawings, worst)
     additions = {section: section.added(methods, drawn, causes) for section in sections()}
     for added in additions.values():
         arrays |= added.arrays
     directory, data = pack(arrays)
+    reasons = list(dict.fromkeys(reason for frame in drawn for reason in chosen[frame]))
     meta = described(methods, names, world=world) | {
         "where": list(columns),
         "tags": {name: columns[name]._asdict() for name in (tags.kinds if tags else ())},
         "drawn": drawn,
         "reasons": reasons,
-        "later": [one for one, _ in later],
+        "later": further.blocks,
         "why": [[reasons.index(reason) for reason in chosen[frame]] for frame in drawn],
-        "least": max(
-            (
-                least_confidence(arrays[f"{k}.predictions.confidence"], len(arrays[f"{k}.truth.label"]))
-                for k in range(len(methods) if drawn else 0)
-            ),
-            default=0.0,
-        ),
+        "least": least_drawn(methods) if drawn else 0.0,
         "arrays": directory,
     }
     for added in additions.values():
         meta |= added.meta
+    about = [_about_drawings(methods, drawn, frames, further=further)]
     if world:
-        moved = "The data are a map. Each frame is drawn around its centre, without an ego."
-    else:
-        moved = ""
-    said = [
-        _about_drawings(methods, drawn, frames, sum(len(one["frames"]) for one, _ in later)),
-        moved,
-        *(added.about for added in additions.values()),
-    ]
+        about.append("The data are a map. Each frame is drawn around its centre, without an ego.")
+    about += [added.about for added in additions.values() if added.about]
     scripted = [section for section, added in additions.items() if section.resource and added.meta]
-    return ExplorerPart(meta, data, [text for _, text in later], scripted, " ".join(filter(None, said)))
+    return ExplorerPart(meta, data, further.texts, sections=scripted, about=" ".join(about))
 
 
-def _about_drawings(methods: Sequence[Results], drawn: Sequence[int], frames: int | Query | None, later: int) -> str:
-    """Return a sentence about the frames that the page can draw. ``later`` is the number of those in further blocks."""
+def _about_drawings(
+    methods: Sequence[Results], drawn: Sequence[int], frames: int | Query | None, further: FurtherFrames
+) -> str:
+    """Return sentences about the frames that the page can draw."""
     total = len(methods[0].tokens)
+    later = len(further.drawn)
     if any(method.geometry is None for method in methods):
         return (
             "No frame can be drawn, because the results were loaded from a file without the geometry. "
@@ -299,12 +336,13 @@ def _about_drawings(methods: Sequence[Results], drawn: Sequence[int], frames: in
     if later:
         faint = (
             f"In {later:,} of them, predictions that are not matched and have a confidence "
-            f"below {FAINT:g} are left out."
+            f"below {further.limits.faint:g} are left out."
         )
         if len(drawn) + later == total:
             return f"All {total:,} frames can be drawn. {faint}"
         return (
-            f"{len(drawn) + later:,} of {total:,} frames can be drawn, which take about {MEGABYTES} MB. They have a "
+            f"{len(drawn) + later:,} of {total:,} frames can be drawn, which take about "
+            f"{further.limits.megabytes:g} MB. They have a "
             f"dot in the list, which has the values of all frames. {faint}"
         )
     if isinstance(frames, Query):

@@ -123,8 +123,8 @@ function thumbButton(frame, method, now, caption) {
 // methods these are the parts in which one is worse than the other.
 function findingsOf(now, frames) {
   const families = familiesOf();
-  const known = families.flatMap(({ causes }) => causes).filter((key) => numberKeys.includes(key));
-  const keys = known.length ? known : partKeys(); // frames may have no values of causes
+  const known = families.flatMap(({ causes }) => causes).filter((key) => `0.value.${key}` in arrays);
+  const keys = known.length ? known : partKeys(); // in `mapgauge view`, the causes of frames come after the answer
   const chosen = keys.includes(now.cause) ? [now.cause] : keys;
   const classes = now.of === "" ? meta.classes : [now.of];
   const pair = pairOf(now);

@@ -4,51 +4,50 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mapgauge.features.error_map.joining import connected
-from mapgauge.features.error_map.pieces import RoadPieces
+from mapgauge.geometry.connected import connected
 from mapgauge.typing import Floats, Indices
 
-REACH = 20.0  # metres between pieces of one area, about: the middles of cells of half this size are compared
+REACH = 20.0  # metres between points of one area, about: the middles of cells of half this size are compared
 MARGIN = 12.0  # metres around each area
 
 
 class Areas(NamedTuple):
-    """Areas, the one with the most road first."""
+    """Areas, the one with the largest sum of weights first."""
 
-    area: Indices  # (pieces,): the area of each piece
-    bounds: Floats  # (areas, 4): the smallest x and y of its pieces, and the largest, in metres in the world
+    area: Indices  # (points,): the area of each point
+    bounds: Floats  # (areas, 4): the smallest x and y of its points, and the largest, in metres in the world
 
 
 class Tiles(NamedTuple):
     """Where areas lie on a sheet, in metres."""
 
-    left: Floats  # (areas,): what is added to x of the pieces of an area
+    left: Floats  # (areas,): what is added to x of the points of an area
     bottom: Floats
     width: float
     height: float
 
 
-def areas_of(pieces: RoadPieces) -> Areas:
-    """Return the connected areas of pieces of all classes."""
-    if not len(pieces.x):
+def areas_of(x: Floats, y: Floats, weight: Floats, reach: float = REACH) -> Areas:
+    """Return the connected areas of points."""
+    if not len(x):
         return Areas(np.zeros(0, np.int64), np.zeros((0, 4)))
-    size = REACH / 2
-    column = np.floor(pieces.x / size).astype(np.int64)
-    row = np.floor(pieces.y / size).astype(np.int64)
+    size = reach / 2
+    column = np.floor(x / size).astype(np.int64)
+    row = np.floor(y / size).astype(np.int64)
     lowest = int(column.min())
     wide = int(column.max()) - lowest + 1
     found, cell = np.unique(row * wide + (column - lowest), return_inverse=True)
     rows, columns = np.divmod(found, wide)
-    part = connected((columns + lowest) * size, rows * size, np.zeros(len(found), np.int64), REACH)
+    part = connected((columns + lowest) * size, rows * size, np.zeros(len(found), np.int64), reach)
     area = part[cell.reshape(-1)]
-    length = np.bincount(area, pieces.length)
-    order = np.argsort(-length, kind="stable")
+    total = np.bincount(area, weight)
+    order = np.argsort(-total, kind="stable")
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     area = rank[area]
     bounds = np.empty((len(order), 4))
     for k, (values, start, smaller) in enumerate(
-        ((pieces.x, np.inf, True), (pieces.y, np.inf, True), (pieces.x, -np.inf, False), (pieces.y, -np.inf, False))
+        ((x, np.inf, True), (y, np.inf, True), (x, -np.inf, False), (y, -np.inf, False))
     ):
         column = np.full(len(order), start)
         if smaller:
