@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -117,6 +118,8 @@ def geometry_arrays(
     Unmatched predictions with a confidence below ``least`` are left out. The other arguments are those of
     ``drawings``, and ``causes`` as in ``write_report``.
     """
+    # The drawings and the causes of their instances look at the same groups.
+    results = replace(results, geometry=results.need_data().keeping_blocks())
     columns, kept = drawings(results, advance, centred=centred, least=least)
     for section in sections():
         columns |= section.columns(results, causes)
