@@ -20,9 +20,10 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: lint .venv/tested
 	@$(MAKE) --no-print-directory --jobs 2 types pytest
 
-# The tests of a file share what it prepares, so one process runs them.
+# The tests of a file share what it prepares, so one process runs them. Files are begun in the order of their names: by
+# default, xdist begins with those that have the most tests, and the longest files, which have few tests, come last.
 pytest: .venv/tested
-	$(BIN)/python -m pytest -n 2 --dist loadfile -q
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q
 
 # Installs mapgauge without extras, as the first line of the README does, and runs the commands of the pages: a minute.
 test-bare:
@@ -84,7 +85,7 @@ mutants: .venv/tested
 	$(BIN)/python -m tools.mutants $(MODULE) $(FUNCTION)
 
 # All but the first calls are measured, and those of small work would compile nothing.
-bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-lanes bench-confidence bench-history bench-slices bench-causes bench-report bench-page bench-error-map bench-view bench-truth bench-network bench-public: export MAPGAUGE_INTERPRET = 0
+bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-lanes bench-confidence bench-history bench-slices bench-splits bench-global bench-causes bench-report bench-page bench-error-map bench-view bench-truth bench-network bench-public: export MAPGAUGE_INTERPRET = 0
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_kernels
@@ -151,8 +152,10 @@ bench-global: .venv-bench/installed
 bench-network: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks.bench_network_pld
 
-# All tables of docs/benchmarks.md, one after the other: make bench-all > bench.txt
-bench-all: bench bench-command bench-cold bench-report bench-page bench-error-map bench-io bench-view bench-evaluate bench-public bench-confidence bench-history bench-causes bench-splits bench-global bench-cluster bench-lanes bench-truth bench-network
+# All tables of docs/benchmarks.md in one run, half an hour: make bench-all > bench.txt
+# Then "python -m tools.benchmark_page bench.txt" writes them into the pages.
+bench-all: .venv-bench/installed
+	@.venv-bench/bin/python -m benchmarks.all
 
 # Compares this tree with an earlier commit, job by job: make bench-against BEFORE=COMMIT
 bench-against: .venv-bench/installed

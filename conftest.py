@@ -4,6 +4,8 @@ import gc
 import os
 from importlib.util import find_spec
 
+from tests.pages import PAGES_WITH_FILES
+
 _NEEDS = {
     "docs/figures.py": ("playwright",),
     "docs/rerun_picture.py": ("rerun",),
@@ -16,12 +18,10 @@ _NEEDS = {
     "src/mapgauge/training/torch/fast.py": ("torch", "triton"),
     "src/mapgauge/training/torch/fast_l1.py": ("torch", "triton"),
     "src/mapgauge/training/torch/metrics.py": ("torch", "torchmetrics"),
-    "tests/fuzz/forks.py": ("resource",),  # which Windows does not have
-    "tests/fuzz/soak.py": ("resource",),
     "tests/report/test_first.py": ("playwright",),
-    "tests/torch/criterion_process.py": ("torch",),
 }
 collect_ignore = [path for path, names in _NEEDS.items() if not all(map(find_spec, names))]
+collect_ignore += [f"docs/{page}.md" for page in PAGES_WITH_FILES]
 
 os.environ.setdefault("MAPGAUGE_COMPILERS", "0")
 os.environ.setdefault("MAPGAUGE_INTERPRET", "0")

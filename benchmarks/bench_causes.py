@@ -1,12 +1,14 @@
 """Measures causes, confidence and the numbers in metres against the evaluation, and the effect of thresholds.
 
-Run it with ``python -m benchmarks.bench_causes [FRAMES]``. It prints tables in GitHub markdown.
+Run it with ``make bench-causes``. It prints tables in GitHub markdown.
 """
 
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+
+from benchmarks.tables import heading, machine, row
 
 import mapgauge as mg
 from mapgauge.evaluation.evaluate import with_metrics
@@ -24,7 +26,7 @@ OTHERS = {
 }
 
 
-REPEATS = 3
+REPEATS = 2
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -63,20 +65,20 @@ def main(frames: int) -> None:
     """Print both tables."""
     times(10)  # compiles
     best = times(frames)
-    print(f"| what, {frames:,} frames, one worker | seconds | of the evaluation |\n| --- | ---: | ---: |")
+    machine("numpy", "numba")
+    heading(f"Causes of {frames:,} frames, one worker", "what", "processor time", "times the evaluation")
     for name, value in best.items():
-        print(f"| {name} | {value:.2f} | {value / best[EVALUATION]:.2f} |")
-    print()
+        row(name, f"{value:.1f} s", f"{value / best[EVALUATION]:.1f}")
     x, y = mg.demo.demo_world(min(frames, 200))
     part = mg.evaluate(x, y, metrics=["pld"], workers=1)
     before = mg.causes(part, workers=1).mean
-    print("| threshold | from | to | largest changes of parts of mean PLD |\n| --- | ---: | ---: | --- |")
+    heading("Other thresholds of causes", "threshold", "from", "to", "largest changes of parts of mean PLD")
     for name, values in OTHERS.items():
         for value in values:
             after = mg.causes(part, thresholds=replace(THRESHOLDS, **{name: value}), workers=1).mean
             most = sorted(CAUSES, key=lambda cause: -abs(after[cause] - before[cause]))[:3]
             changes = ", ".join(f"{cause.replace('_', ' ')} {after[cause] - before[cause]:+.3f}" for cause in most)
-            print(f"| `{name}` | {getattr(THRESHOLDS, name):g} | {value:g} | {changes} |")
+            row(f"`{name}`", f"{getattr(THRESHOLDS, name):g}", f"{value:g}", changes)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from mapgauge.io.dataset import DatasetWriter, open_dataset
 from mapgauge.results.folder import Folder
 from mapgauge.results.loading import results_of
 
-FRAMES = 100_000
+FRAMES = 50_000
 BLOCK = 2_000  # frames that are generated; all other frames repeat them
 WORKERS = 2
 PROTOCOL = mg.protocol("paper-60x30")
@@ -217,24 +217,24 @@ def show_speed(runs: dict[str, Run], memory: Run) -> None:
     """Print frames per second beside the evaluation in memory."""
     heading(
         f"{runs[ENGINES[0]].frames:,} frames from Parquet, {WORKERS} workers, protocol {PROTOCOL.name}",
-        *("engine", "s", "frames/s", "ratio to memory", "CPU s per million frames"),
+        *("engine", "time", "frames/s", "frames/s, ratio to memory", "processor time per million frames"),
     )
     base = memory.frames / memory.seconds
     row(
         f"in memory, {memory.frames:,} of the frames, threads",
-        f"{memory.seconds:.1f}",
+        f"{memory.seconds:.1f} s",
         f"{base:,.0f}",
         "1",
-        f"{1e6 * memory.cpu / memory.frames:,.0f}",
+        f"{1e6 * memory.cpu / memory.frames:,.0f} s",
     )
     for engine, run in runs.items():
         speed = run.frames / run.seconds
         row(
             f"`{engine}`",
-            f"{run.seconds:.1f}",
+            f"{run.seconds:.1f} s",
             f"{speed:,.0f}",
             f"{speed / base:.2f}",
-            f"{1e6 * run.cpu / run.frames:,.0f}",
+            f"{1e6 * run.cpu / run.frames:,.0f} s",
         )
 
 

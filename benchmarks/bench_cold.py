@@ -1,8 +1,7 @@
-"""Measures first commands with nothing compiled: as usual, without stored code, without processes, and all compiled.
+"""Measures first commands with nothing compiled, without the code that comes with the package, and with all compiled.
 
-Run it with ``python -m benchmarks.bench_cold [FRAMES]``. It prints a table in GitHub markdown. Each row has its own
-cache, which is empty at first. The last columns are the processor time without the code that comes with the package, as
-a multiple of the time with it, and the ratio of the first run to the run with everything compiled.
+Run it with ``make bench-cold``. It prints a table in GitHub markdown. Each row has its own cache, which is empty at
+first. Each command is a process of its own, with the start of Python.
 """
 
 import os
@@ -13,9 +12,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.tables import heading, machine, row
+
 import mapgauge as mg
 
 LINE = "[[0, 0], [1, 0]]"
+ROUNDS = 3  # of the compiled command; the first use is measured once
 
 
 def seconds(command: list[str], cache: Path, **settings: str) -> tuple[float, float]:
@@ -27,31 +29,38 @@ def seconds(command: list[str], cache: Path, **settings: str) -> tuple[float, fl
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def commands(folder: Path, frames: int) -> dict[str, list[str]]:
+    """Write the files, and return the commands by their titles."""
+    predictions, truth = mg.demo.demo_world(frames)
+    mg.write(predictions, folder / "predictions.json", "streammapnet")
+    mg.write(truth, folder / "truth.geojson")
+    evaluate = ["-m", "mapgauge", "evaluate", str(folder / "predictions.json"), str(folder / "truth.geojson")]
+    return {
+        "`import mapgauge`": ["-c", "import mapgauge"],
+        "`mapgauge --help`": ["-m", "mapgauge", "--help"],
+        "`mg.sospa` of two small lines": ["-c", f"import mapgauge as mg; mg.sospa({LINE}, {LINE}, cutoff=1.0)"],
+        f"`mapgauge evaluate --csv`, {frames} frames": [*evaluate, "--csv"],
+        f"`mapgauge evaluate`, {frames} frames": evaluate,
+        "`mapgauge demo`, with its report and figures": ["-m", "mapgauge", "demo", "-o", str(folder / "demo")],
+        "`mapgauge compile`": ["-m", "mapgauge", "compile"],
+    }
+
+
 def main(frames: int) -> None:
     """Print the table."""
+    machine("numba", "llvmlite", "mapgauge")
+    heading(
+        "First use",
+        "command",
+        *("nothing compiled yet", "processor time", "without stored code", "processor time", "all compiled"),
+    )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        predictions, truth = mg.demo.demo_world(frames)
-        mg.write(predictions, folder / "predictions.json", "streammapnet")
-        mg.write(truth, folder / "truth.geojson")
-        evaluate = ["-m", "mapgauge", "evaluate", str(folder / "predictions.json"), str(folder / "truth.geojson")]
-        commands = {
-            f"`mapgauge evaluate`, {frames} frames": evaluate,
-            f"`mapgauge evaluate --csv`, {frames} frames": [*evaluate, "--csv"],
-            "`mg.sospa` of two small lines": ["-c", f"import mapgauge as mg; mg.sospa({LINE}, {LINE}, cutoff=1.0)"],
-            "`mapgauge compile`": ["-m", "mapgauge", "compile"],
-        }
-        runs = ("first run", "without processes", "without stored code")
-        columns = ["command", *(f"{run}, s | processor, s" for run in runs), "compiled, s", "stored code", "ratio"]
-        print(f"| {' | '.join(columns)} |")
-        print(f"| --- |{' ---: |' * 9}")
-        for k, (called, command) in enumerate(commands.items()):
-            alone, work = seconds(command, folder / f"{k}-alone", MAPGAUGE_COMPILERS="0")
-            plain, more = seconds(command, folder / f"{k}-plain", MAPGAUGE_STORED="0")
-            first, both = seconds(command, folder / f"{k}")
-            again = min(seconds(command, folder / f"{k}")[0] for _ in range(3))
-            cells = (first, both, alone, work, plain, more, again, more / both, first / again)
-            print(f"| {called} | {' | '.join(f'{cell:.1f}' for cell in cells)} |", flush=True)
+        for k, (title, command) in enumerate(commands(folder, frames).items()):
+            plain = seconds(command, folder / f"{k}-plain", MAPGAUGE_STORED="0")
+            first = seconds(command, folder / f"{k}")
+            again = min(seconds(command, folder / f"{k}")[0] for _ in range(ROUNDS))
+            row(title, *(f"{value:.2f} s" for value in (*first, *plain, again)))
 
 
 if __name__ == "__main__":

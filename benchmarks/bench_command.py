@@ -1,8 +1,8 @@
-"""Measures the whole command: ``mapgauge evaluate PREDICTIONS TRUTH --csv``, from the start of Python on.
+"""Measures whole commands, from the start of Python on: ``mapgauge evaluate PREDICTIONS TRUTH`` and what follows.
 
 Run it with ``make bench-command``. The files are JSON of StreamMapNet and of MapTR, with as many frames as nuScenes val
-(``mapgauge.demo``). One worker and two workers run in turn, each in a process of its own, and the best of each counts.
-Their output must be the same. A second table has the stages of the command in this process, with one worker, as
+(``mapgauge.demo``). Each command runs in a process of its own, and the best of its runs counts. The output must not
+depend on the number of workers. A second table has the stages of the command in this process, with one worker, as
 processor time: it does not depend on other load as much as the time on the clock.
 """
 
@@ -11,12 +11,12 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from benchmarks.tables import at_least, at_most, heading, machine, race, row
+from benchmarks.launch import launched
+from benchmarks.tables import at_least, heading, machine, race, row
 
 import mapgauge as mg
 from mapgauge.checks import check
@@ -28,41 +28,42 @@ from mapgauge.scoring.prepare import prepare
 from mapgauge.scoring.score import score_frames
 
 FRAMES = 6019  # nuScenes val
-ROUNDS = 5
+ROUNDS = 2
 PROTOCOL = mg.protocol("paper-60x30")
 METRICS = {"PLD": ("pld",), "Chamfer-AP": ("ap_chamfer",), "Fréchet-AP": ("ap_frechet",)}
 ALL = tuple(name for names in METRICS.values() for name in names)
 
-# Targets on the development machine.
-SECONDS = 5.0  # with two workers
+# A target on the development machine.
 TWO_WORKERS = 1.8  # scoring, times as fast as one worker
-MEMORY = 1000  # MB
-
-
-def command(folder: Path, workers: int) -> tuple[float, float, str]:
-    """Run the command in a process of its own. Returns seconds on the clock, processor seconds, and the output."""
-    files = [str(folder / name) for name in ("predictions.json", "truth.json")]
-    words = [sys.executable, "-m", "mapgauge", "evaluate", *files, "--csv", "--workers", str(workers)]
-    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(words, check=True, capture_output=True, text=True, encoding="utf-8")
-    seconds, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
 
 
 def whole(folder: Path, rounds: int) -> None:
-    """Print the time and the memory of the command."""
-    command(folder, 1)  # compiles what is not compiled yet
-    runs = [[command(folder, workers) for workers in (1, 2)] for _ in range(rounds)]
-    if len({output for both in runs for _, _, output in both}) > 1:
-        raise SystemExit("the output depends on the number of workers")
-    clock = [min(both[k][0] for both in runs) for k in (0, 1)]
-    spent = [min(both[k][1] for both in runs) for k in (0, 1)]
-    heading("The whole command", "workers", "s", "processor s", "times as fast as one")
-    row("1", f"{clock[0]:.2f}", f"{spent[0]:.2f}", "")
-    row("2", at_most(clock[1], SECONDS, f"{clock[1]:.2f}"), f"{spent[1]:.2f}", f"{clock[0] / clock[1]:.2f}")
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
-    heading("Memory of the command", "what", "MB")
-    row("largest peak", at_most(peak, MEMORY, f"{peak:.0f}"))
+    """Print the time, the processor time and the peak memory of commands."""
+    files = [str(folder / name) for name in ("predictions.json", "truth.json")]
+    saved = str(folder / "results.mg")
+    launched("evaluate", *files, "-o", saved)  # compiles what is not compiled yet
+    heading("The whole command", "command", "time", "processor time", "peak memory")
+    for title, *options in (("`mapgauge evaluate --csv`", "--csv"), ("`mapgauge evaluate`",)):
+        two = measured(f"{title}, two workers", rounds, "evaluate", *files, *options, "--workers", "2")
+        one = measured(f"{title}, one worker", rounds, "evaluate", *files, *options, "--workers", "1")
+        if two != one:
+            raise SystemExit(f"the output of {title} depends on the number of workers")
+    measured("`mapgauge why` of a file of results", rounds, "why", saved)
+    measured("`mapgauge compare` of two files of results", rounds, "compare", f"{saved},name=a", f"{saved},name=b")
+
+
+def measured(title: str, rounds: int, *words: str) -> str:
+    """Run a command some times, print its row, and return what it printed."""
+    runs = [launched(*words) for _ in range(rounds)]
+    row(
+        title,
+        f"{min(run.seconds for run in runs):.1f} s",
+        f"{min(run.processor for run in runs):.1f} s",
+        f"{max(run.peak for run in runs):,.0f} MB",
+    )
+    if len({run.output for run in runs}) > 1:
+        raise SystemExit(f"the runs of {title} printed different things")
+    return runs[0].output
 
 
 def grouped(x: mg.MapFrames, y: mg.MapFrames) -> None:
@@ -100,13 +101,13 @@ def stages(folder: Path, rounds: int) -> None:
         "summary": partial(summary, found),
         "hashes, only if results are written": partial(hashed, predictions, truth),
     }
-    heading("Stages of the command, one worker", "stage", "processor s")
+    heading("Stages of `mapgauge evaluate --csv`, one worker", "stage", "processor time")
     for name, seconds in zip(jobs, race(*jobs.values(), rounds=rounds, clock=processor_time), strict=True):
-        row(name, f"{seconds:.2f}")
+        row(name, f"{seconds:.2f} s")
     one, two = race(scoring(ALL), scoring(ALL, workers=2), rounds=rounds)
-    heading("Scoring with all three metrics, from resampling on", "workers", "s", "times as fast as one")
-    row("1", f"{one:.2f}", "")
-    row("2", f"{two:.2f}", at_least(one / two, TWO_WORKERS, f"{one / two:.2f}"))
+    heading("Scoring with all three metrics, from resampling on", "workers", "time", "times as fast as one")
+    row("1", f"{one:.2f} s", "")
+    row("2", f"{two:.2f} s", at_least(one / two, TWO_WORKERS, f"{one / two:.2f}"))
 
 
 def start_command() -> list[str]:
@@ -133,9 +134,9 @@ def main(frames: int, rounds: int) -> None:
         predictions, truth = demo_world(frames)
         mg.write(predictions, folder / "predictions.json", "streammapnet")
         mg.write(truth, folder / "truth.json", "maptr-truth")
-        heading("Files", "file", "MB")
+        heading("Files of the whole command", "file", "size")
         for file in sorted(folder.iterdir()):
-            row(file.name, f"{file.stat().st_size / 1e6:.0f}")
+            row(file.name, f"{file.stat().st_size / 1e6:.0f} MB")
         del predictions, truth
         whole(folder, rounds)
         stages(folder, rounds)

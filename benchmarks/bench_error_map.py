@@ -18,6 +18,7 @@ FRAMES = 6019
 PLAIN = 10  # frames of the rule in plain Python
 MOST = 10.0  # seconds on two cores
 WORKERS = 2
+MAP = "`mg.error_map`"
 
 
 def plain_milliseconds() -> float:
@@ -39,26 +40,26 @@ def main(frames: int) -> None:
     methods = [mg.evaluate(*side, metrics=["pld"]) for side in sides]
     before = peak_memory()
     jobs = {
-        "evaluate, PLD": lambda: mg.evaluate(*sides[0], metrics=["pld"], workers=WORKERS),
-        "error_map": lambda: mg.error_map(methods[0], workers=WORKERS),
-        "error_map of two methods": lambda: mg.error_map(methods, workers=WORKERS),
+        "`mg.evaluate`, PLD": lambda: mg.evaluate(*sides[0], metrics=["pld"], workers=WORKERS),
+        MAP: lambda: mg.error_map(methods[0], workers=WORKERS),
+        "`mg.error_map` of two methods": lambda: mg.error_map(methods, workers=WORKERS),
     }
     processor = race(*jobs.values(), rounds=2, clock=time.process_time)
     clock = race(*jobs.values(), rounds=1)
     heading(
         f"Error map of {frames:,} frames, {WORKERS} workers",
         "what",
-        "processor seconds",
+        "processor time",
         "times the evaluation",
-        "seconds on the clock",
+        "time",
     )
     for name, seconds, passed in zip(jobs, processor, clock, strict=True):
-        said = f"{passed:.1f}"
-        if name == "error_map":
+        said = f"{passed:.1f} s"
+        if name == MAP:
             said = at_most(passed, MOST, said)
-        row(name, f"{seconds:.1f}", f"{seconds / processor[0]:.2f}", said)
+        row(name, f"{seconds:.1f} s", f"{seconds / processor[0]:.1f}", said)
     ours = 1000 * processor[1] / frames
-    row("the rule in plain Python, per frame", f"{plain:.1f} ms", f"{plain / ours:.0f} times `error_map`", "")
+    row("the rule in plain Python, per frame", f"{plain:.1f} ms", f"{plain / ours:.0f} times `mg.error_map`", "")
     row("memory beyond that of the data and results", f"{peak_memory() - before:,.0f} MB", "", "")
 
 

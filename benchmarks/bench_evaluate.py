@@ -28,7 +28,7 @@ from mapgauge.scoring.score import score_frames
 
 FRAMES = 6019  # nuScenes val
 PLAIN = 24  # frames for the baseline, which is slow
-ROUNDS = 5
+ROUNDS = 3
 MORE = 15  # rounds of short jobs
 SIZES = (100, 300, 1000, 3000)  # numbers of frames; all frames are measured too
 SOME = 1500  # frames for the comparison of one worker with two: shorter runs are disturbed less
@@ -54,13 +54,13 @@ def scoring(x: mg.MapFrames, y: mg.MapFrames, metrics: tuple[str, ...], workers:
 def throughput(predictions: mg.MapFrames, truth: mg.MapFrames, x: mg.MapFrames, y: mg.MapFrames) -> None:
     """Print frames per second."""
     frames = len(truth)
-    heading(f"{frames:,} frames in memory, one worker, protocol {PROTOCOL.name}", "what", "s", "frames/s")
+    heading(f"{frames:,} frames in memory, one worker", "what", "time", "frames a second")
     for name, metrics in METRICS.items():
         (seconds,) = race(scoring(x, y, metrics))
         speed = frames / seconds
-        row(name, f"{seconds:.2f}", at_least(speed, FRAMES_PER_SECOND[name], f"{speed:,.0f}"))
+        row(name, f"{seconds:.2f} s", at_least(speed, FRAMES_PER_SECOND[name], f"{speed:,.0f}"))
     (seconds,) = race(partial(mg.evaluate, predictions, truth, PROTOCOL, workers=1))
-    row("the whole call `mg.evaluate`, all three", f"{seconds:.2f}", f"{frames / seconds:,.0f}")
+    row("the whole call `mg.evaluate`, all three", f"{seconds:.2f} s", f"{frames / seconds:,.0f}")
 
 
 def two_workers(x: mg.MapFrames, y: mg.MapFrames) -> None:
@@ -72,7 +72,7 @@ def two_workers(x: mg.MapFrames, y: mg.MapFrames) -> None:
     x, y = x.between(some), y.between(some)
     heading(
         f"{len(y):,} frames, two workers",
-        *("metrics", "one worker, s", "two workers, s", "speed-up", "speed-up of two processes"),
+        *("metrics", "one worker", "two workers", "times as fast", "two processes, times as fast"),
     )
     for name, metrics in METRICS.items():
         for half in (slice(0, SOME // 2), slice(SOME // 2, SOME)):
@@ -84,7 +84,7 @@ def two_workers(x: mg.MapFrames, y: mg.MapFrames) -> None:
                 rounds=MORE,
             )
         speed_up = at_least(one / two, TWO_WORKERS, f"{one / two:.2f}")
-        row(name, f"{one:.2f}", f"{two:.2f}", speed_up, f"{one / ceiling:.2f}")
+        row(name, f"{one:.2f} s", f"{two:.2f} s", speed_up, f"{one / ceiling:.2f}")
 
 
 _HALVES: list[Callable[[], object]] = []  # jobs of the processes, which inherit them
@@ -146,11 +146,11 @@ def against_plain(x: mg.MapFrames, y: mg.MapFrames) -> None:
                 raise SystemExit(f"{name}, {metric}: mapgauge gives {ours}, the baseline {values}; they must agree")
     heading(
         f"Against the plain evaluation, {count} frames, one worker",
-        *("metrics", "plain, ms per frame", "mapgauge, ms per frame", "ratio"),
+        *("metrics", "baseline, per frame", "mapgauge, per frame", "times as fast"),
     )
     for name, metrics in METRICS.items():
         slow, *fast = race(partial(_plain, groups, metrics), *[scoring(x, y, metrics)] * MORE)
-        row(name, *(f"{1e3 * seconds / count:.2f}" for seconds in (slow, min(fast))), f"{slow / min(fast):,.0f}")
+        row(name, *(f"{1e3 * seconds / count:.2f} ms" for seconds in (slow, min(fast))), f"{slow / min(fast):,.0f}")
 
 
 def _plain(groups: dict[str, list[plain.Group]], metrics: tuple[str, ...]) -> None:

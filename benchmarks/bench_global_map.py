@@ -62,7 +62,10 @@ def main() -> None:
     machine("numpy", "numba", "shapely")
     x, y, path = city(LENGTHS[0])
     mg.global_map(x, y, poses=path)  # compiles the kernels
-    heading("one scene, one worker", "roads (km)", "lines", "poses", "seconds", "seconds per km", "memory so far (MB)")
+    heading(
+        "A city as one scene, one worker",
+        *("roads (km)", "lines", "poses", "time", "time per km", "memory so far"),
+    )
     for length in LENGTHS:
         x, y, path = city(length)
         before = time.perf_counter()
@@ -70,7 +73,7 @@ def main() -> None:
         spent = time.perf_counter() - before
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         lines = len(x.polylines) + len(y.polylines)
-        row(f"{length:g}", f"{lines:,}", f"{len(path):,}", f"{spent:.2f}", f"{spent / length:.2f}", str(memory))
+        row(f"{length:g}", f"{lines:,}", f"{len(path):,}", f"{spent:.2f} s", f"{spent / length:.2f} s", f"{memory} MB")
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ def main() -> None:
         "APLS directed": (each("apls_directed"), lambda: [plain.apls(x, y, directed=True) for x, y in theirs]),
         "split points": (each("sda"), lambda: [plain.split_score(x, y) for x, y in theirs]),
     }
-    heading("Graph scores: milliseconds per frame", "score", "mapgauge", "networkx", "ratio")
+    heading("Graph scores: milliseconds per frame", "score", "mapgauge", "networkx", "times as fast")
     for name, (mine, other) in jobs.items():
         mine()  # compiles
         (slow,) = race(other, rounds=1)

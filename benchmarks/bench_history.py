@@ -59,15 +59,16 @@ def main() -> None:
         page = folder / "history.html"
         found = mg.history(folder / "nights")
         jobs = {
-            "read, fit and compare": lambda: mg.history(folder / "nights"),
-            "write the page": lambda: found.save(page),
+            "read, fit and compare, processor time": lambda: mg.history(folder / "nights"),
+            "write the page, processor time": lambda: found.save(page),
         }
-        heading(f"{NIGHTS} nights of {FRAMES:,} frames, {size / 1e6:,.0f} MB", "what", "processor seconds")
+        heading(f"History of {NIGHTS} nights of {FRAMES:,} frames", "what", "value")
+        row("size of the files", f"{size / 1e6:,.0f} MB")
         times = race(*jobs.values(), rounds=3, clock=time.process_time)
         for name, seconds in zip(jobs, times, strict=True):
-            row(name, f"{seconds:.2f}")
-        row("together", at_most(sum(times), MOST, f"{sum(times):.2f}"))
-        row("the page, MB", f"{page.stat().st_size / 1e6:.1f}")
+            row(name, f"{seconds:.2f} s")
+        row("together", at_most(sum(times), MOST, f"{sum(times):.2f} s"))
+        row("size of the page", f"{page.stat().st_size / 1e6:.1f} MB")
     finally:
         shutil.rmtree(folder)
 

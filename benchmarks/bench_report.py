@@ -22,8 +22,8 @@ from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
 from mapgauge.results.drawn_values import drawn_values
 from mapgauge.results.frame_tables import MemoryRows
+from mapgauge.results.instance_costs import instances_of
 from mapgauge.typing import Floats
-from mapgauge.views.report.causes import cause_columns
 from mapgauge.views.report.drawings import drawings
 from mapgauge.views.report.frames import frame_numbers
 from mapgauge.views.report.pack import pack
@@ -84,12 +84,15 @@ def _without_matches(results: mg.Results) -> mg.Results:
 def stages(results: mg.Results, folder: Path) -> None:
     """Print the time of each stage of a report, and of the whole."""
     page = folder / "page.html"
-    heading(f"{len(results.tokens):,} frames, {DRAWN} of them drawn", "stage", "processor s", "clock s")
+    heading(
+        f"Stages of a report, {len(results.tokens):,} frames, {DRAWN} of them drawn",
+        *("stage", "processor time", "time"),
+    )
 
     def measured(name: str, work: Callable[[], object]) -> None:
         processor, clock = time.process_time(), time.perf_counter()
         work()
-        row(name, f"{time.process_time() - processor:.2f}", f"{time.perf_counter() - clock:.2f}")
+        row(name, f"{time.process_time() - processor:.2f} s", f"{time.perf_counter() - clock:.2f} s")
 
     caused = with_metrics(results, ["causes"])
     drawn = list(range(0, len(results.tokens), max(len(results.tokens) // DRAWN, 1)))[:DRAWN]
@@ -107,11 +110,11 @@ def stages(results: mg.Results, folder: Path) -> None:
     measured("compare, two methods", lambda: mg.compare([results, results], names=["a", "b"]))
     measured("values of all frames", lambda: frame_numbers(caused))
     measured("drawings", lambda: drawings(some, lambda: None))
-    measured("causes of drawn instances", lambda: cause_columns(some))
+    measured("causes of drawn instances", lambda: instances_of(some))
     measured("compression", lambda: pack(numbers | drawings(caused.of_frames(drawn[:1]), lambda: None).columns))
     for name, causes in (("whole report", None), ("whole report, --no-causes", False)):
         measured(name, partial(write_report, results, page, frames=DRAWN, causes=causes))
-        row(f"{name}: size of the page, MB", f"{page.stat().st_size / 1e6:.2f}", "")
+        row(f"{name}: size of the page", f"{page.stat().st_size / 1e6:.1f} MB", "")
 
 
 def main(frames: int) -> None:

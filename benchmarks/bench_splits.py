@@ -22,7 +22,10 @@ def main() -> None:
     protocol = mg.protocol("paper-60x30")
     val = demo_world(VALIDATION, seed=2, predictions=0)[1]
     mg.neighbours(val.at(range(5)), val)  # compiles the kernels
-    heading(f"{VALIDATION} validation frames", "training frames", "search (ms)", "all pairs (ms)", "times", "compared")
+    heading(
+        f"Search for each of {VALIDATION} validation frames",
+        *("training frames", "search", "all pairs", "times as fast", "pairs compared"),
+    )
     for count in TRAIN:
         train = demo_world(count, seed=1, predictions=0)[1]
         before = time.process_time()
@@ -33,7 +36,7 @@ def main() -> None:
         index.distances(0, np.arange(count))
         everything = time.process_time() - before
         share = near.compared / near.pairs
-        cells = f"{1e3 * search:.1f}", f"{1e3 * everything:.0f}", f"{everything / search:.0f}", f"{share:.2%}"
+        cells = f"{1e3 * search:.1f} ms", f"{1e3 * everything:.0f} ms", f"{everything / search:.0f}", f"{share:.1%}"
         row(f"{count:,}", *cells)
 
 

@@ -73,7 +73,7 @@ def _plain(elements: PlainMap, frame: Frame, region: Region, rules: TruthRules) 
 def throughput(root: Path) -> None:
     """Print frames per second of a whole call and of its parts."""
     columns = ("rules", "region", "frames", "from files, frames/s", "cutting alone, frames/s", "preparing a map, ms")
-    heading("One worker", *columns)
+    heading("Cutting truth, one worker", *columns)
     for name in RULES:
         rules = rules_named("argoverse2", name)
         source = dataset(root, rules)

@@ -2,18 +2,22 @@
 
 import os
 import platform
+import subprocess
 import time
 from collections.abc import Callable
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
+MACHINE_IS_NAMED = "BENCHMARKS_MACHINE_IS_NAMED"  # set by ``benchmarks.all``, which names it once for all
+ROOT = Path(__file__).parents[1]
+
 
 def heading(title: str, *columns: str) -> None:
     """Print the title and the header of a table."""
     print(f"\n### {title}\n")
     print("| " + " | ".join(columns) + " |")
-    print("|---" + "|---:" * (len(columns) - 1) + "|")
+    print("| ---" + " | ---:" * (len(columns) - 1) + " |", flush=True)
 
 
 def row(*cells: str) -> None:
@@ -44,13 +48,28 @@ def race(*jobs: Callable[[], object], rounds: int, clock: Callable[[], float] = 
 
 def machine(*packages: str) -> None:
     """Print the machine and the versions that the numbers depend on."""
+    if MACHINE_IS_NAMED in os.environ:
+        return
     heading("Machine", "what", "value")
     row("processor", _processor())
     row("cores", str(os.cpu_count()))
     row("Python", platform.python_version())
     for package in packages:
         row(package, version(package))
+    row("commit", _commit())
     row("date", date.today().isoformat())
+    row("load before the run", f"{os.getloadavg()[0]:.1f}")
+
+
+def _commit() -> str:
+    """The commit of the working tree, with a plus if files differ from it."""
+    said = []
+    for arguments in (["rev-parse", "--short=8", "HEAD"], ["status", "--porcelain", "--untracked-files=no"]):
+        ended = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False, encoding="utf-8")
+        if ended.returncode:
+            return "unknown"
+        said.append(ended.stdout.strip())
+    return said[0] + ("+" if said[1] else "")
 
 
 def _processor() -> str:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from mapgauge import manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from playwright.sync_api import Browser
 
@@ -34,6 +34,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> "Generator[None, list[pytest.Collector], list[pytest.Collector]]":
+    """Look for tests alone. Examples are in docstrings of the package and in pages, and searching takes seconds."""
+    found = yield
+    return [one for one in found if type(one) is pytest.Module]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -21,6 +21,7 @@ from tests.commands import check, consoles_of, said
 from tests.evaluation import twin
 from tests.kernels import reference
 from tests.lane_worlds import write_pickles
+from tests.pages import PAGES_WITH_FILES
 from tests.test_architecture import ROOMS
 from tools.check_site import faults
 from tools.metadata import read, relative_links
@@ -218,18 +219,7 @@ def test_the_commands_of_a_page_print_what_it_says(reader: Path, page: str) -> N
     check_commands(reader, page)
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "how-to/changed-maps",
-        "how-to/history",
-        "how-to/own-map",
-        "how-to/poses",
-        "how-to/run-a-challenge",
-        "how-to/suspicious-truth",
-        "how-to/two-maps",
-    ],
-)
+@pytest.mark.parametrize("page", PAGES_WITH_FILES)
 def test_the_commands_of_a_page_read_the_files_that_its_python_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:

@@ -223,6 +223,20 @@ def instructions() -> list[tuple[str, str]]:
     return [(line.split()[0], line.partition(" ")[2]) for line in lines if line and not line.startswith("#")]
 
 
+def copied_files() -> list[str]:
+    """What the container file copies from the repository."""
+    return [name for kind, text in instructions() if kind == "COPY" for name in text.split()[:-1]]
+
+
+def test_a_build_context_has_what_the_container_file_copies_and_nothing_else() -> None:
+    """Without the environments, the history and the data that may lie in a working tree."""
+    lines = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
+    rules = [line for line in lines if not line.startswith("#")]
+    assert rules[0] == "*"
+    assert [rule.removeprefix("!") for rule in rules if rule.startswith("!")] == copied_files()
+    assert rules[-1] == "**/__pycache__"
+
+
 def test_the_container_file_copies_what_exists_and_installs_extras_that_exist() -> None:
     kinds = [kind for kind, _ in instructions()]
     assert kinds[0] == "FROM"
@@ -230,7 +244,7 @@ def test_the_container_file_copies_what_exists_and_installs_extras_that_exist() 
     python = re.fullmatch(r"python:(3\.\d+)-slim", instructions()[0][1])
     assert python
     assert f"Programming Language :: Python :: {python[1]}" in PROJECT["project"]["classifiers"]
-    copied = [name for kind, text in instructions() if kind == "COPY" for name in text.split()[:-1]]
+    copied = copied_files()
     assert all((ROOT / name).exists() for name in copied)
     # What the build of a wheel reads.
     assert {"pyproject.toml", PROJECT["project"]["readme"], *PROJECT["project"]["license-files"], "src"} <= set(copied)

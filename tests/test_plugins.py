@@ -95,25 +95,33 @@ ONE_AFTER_ANOTHER = """
 import contextlib, io, json, sys
 from mapgauge.cli import main
 
-printed = []
+done = []
 for line in json.loads(sys.argv[1]):
     sys.argv = ["mapgauge", *line]
-    with contextlib.redirect_stdout(io.StringIO()) as heard:
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
         try:
             main()
         except SystemExit as ended:
-            assert not ended.code, line
-    printed.append(heard.getvalue())
-print(json.dumps(printed))
+            code = int(ended.code or 0)
+    done.append([code, out.getvalue(), err.getvalue()])
+print(json.dumps(done))
 """
 
 
-def one_after_another(folder: Path, lines: list[str]) -> tuple[list[str], str]:
-    """Run commands in one process. Return what each prints, and what all print on stderr."""
-    done = python(folder, "-c", ONE_AFTER_ANOTHER, json.dumps([line.split() for line in lines]))
+def outcomes(folder: Path, lines: list[str], path: str = "site") -> list[tuple[int, str, str]]:
+    """Run commands in one process. Return the exit code of each, and what it prints on stdout and stderr."""
+    done = python(folder, "-c", ONE_AFTER_ANOTHER, json.dumps([line.split() for line in lines]), path=path)
     assert done.returncode == 0, done.stderr
-    printed: list[str] = json.loads(done.stdout)
-    return printed, done.stderr
+    assert done.stderr == ""
+    return [tuple(one) for one in json.loads(done.stdout)]
+
+
+def one_after_another(folder: Path, lines: list[str]) -> tuple[list[str], str]:
+    """Run commands that end with 0. Return what each prints, and what all print on stderr."""
+    done = outcomes(folder, lines)
+    for line, (code, _, errors) in zip(lines, done, strict=True):
+        assert code == 0, f"{line}: {errors}"
+    return [printed for _, printed, _ in done], "".join(errors for _, _, errors in done)
 
 
 def test_the_metric_is_computed_and_printed_in_the_shell(world: Path) -> None:
@@ -126,11 +134,13 @@ def test_the_metric_is_computed_and_printed_in_the_shell(world: Path) -> None:
         f"{good} --set price.price=2 --metrics price --csv",
         f"{good} --set price.price=2 --metrics price --latex",
         f"{poor} --set price.price=2 -o poor.mg",
+        "cite good.mg",
         "compare good.mg poor.mg --fail-if price>+100",
         "sweep good.json truth.geojson --set price.price=2 --cutoff 0.5,1.5 --json",
     ]
-    (listed, *documents, text, table, latex, _, compared, swept), said = one_after_another(world, lines)
+    (listed, *documents, text, table, latex, _, cited, compared, swept), said = one_after_another(world, lines)
     once, twice = map(json.loads, documents)
+    assert "% Cited for: Price\n@misc{prices2026,\n" in cited
     assert "Price of a polyline that has no prediction." in listed
     assert once["mean"]["price"] > 0
     assert twice["mean"]["price"] == pytest.approx(2 * once["mean"]["price"])
@@ -315,16 +325,15 @@ def test_a_plug_in_with_a_fault_is_a_warning_that_names_its_distribution(
     code: str, value: str, words: str, world: Path, tmp_path: Path
 ) -> None:
     site = str(made(tmp_path / "site", code=code))
-    command = ("-m", "mapgauge", "evaluate", "good.json", "truth.geojson", "--metrics", "pld", "--json")
-    done = python(world, *command, path=site)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count(words) == 1
-    assert "Traceback" not in done.stderr
-    assert json.loads(done.stdout)["mean"]["pld"] > 0
-    asked = python(world, *command[:-2], "price", path=site)
-    assert asked.returncode in (1, 2)
-    assert "unknown metric 'price'" in asked.stderr
-    assert words in asked.stderr.split("unknown metric 'price'")[1]
+    lines = [f"evaluate good.json truth.geojson --metrics {metric} --json" for metric in ("pld", "price")]
+    (ended, printed, errors), (asked, _, unknown) = outcomes(world, lines, path=site)
+    assert ended == 0, errors
+    assert errors.count(words) == 1
+    assert "Traceback" not in errors
+    assert json.loads(printed)["mean"]["pld"] > 0
+    assert asked in (1, 2)
+    assert "unknown metric 'price'" in unknown
+    assert words in unknown.split("unknown metric 'price'")[1]
 
 
 def test_a_command_that_cannot_be_imported_does_not_stop_the_help(world: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The short form of ``tools/without_features.py``: the core alone, and a feature alone, in copies of the repository."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,37 +25,46 @@ QUICK = (
 )
 
 
-def copied(kept: set[str], folder: Path) -> Path:
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where all copies lie, one after the other. Each place compiles kernels anew, here into slow code."""
     if shutil.which("git") is None or not (without_features.ROOT / ".git").exists():
         pytest.skip("not a working copy of the repository")
-    return without_features.copy_with(kept, folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMBA_OPT", "0")
+        yield tmp_path_factory.mktemp("copy") / "copy"
 
 
-def test_the_core_alone_evaluates_compares_reports_and_shows(tmp_path: Path) -> None:
-    assert without_features.fault_of_commands(copied(set(), tmp_path), COMMANDS) == ""
+@pytest.fixture(scope="module")
+def core(place: Path) -> Path:
+    """A copy without any feature, for the tests that come first."""
+    return without_features.copy_with(set(), place)
 
 
-def test_the_core_alone_passes_its_quick_tests(tmp_path: Path) -> None:
-    passed, outcome = without_features.outcome_of_tests(copied(set(), tmp_path), QUICK)
+def test_the_core_alone_evaluates_compares_reports_and_shows(core: Path) -> None:
+    assert without_features.fault_of_commands(core, COMMANDS) == ""
+
+
+def test_the_core_alone_passes_its_quick_tests(core: Path) -> None:
+    passed, outcome = without_features.outcome_of_tests(core, QUICK)
     assert passed, outcome
 
 
-def test_a_feature_alone_passes_its_tests(tmp_path: Path) -> None:
-    copy = copied(without_features.needed_by("splits"), tmp_path)
+def test_a_file_of_tests_that_is_not_there_is_named(core: Path) -> None:
+    passed, outcome = without_features.outcome_of_tests(core, ["tests/test_nothing.py"])
+    assert not passed
+    assert "file or directory not found: tests/test_nothing.py" in outcome
+
+
+def test_a_feature_alone_passes_its_tests(place: Path) -> None:
+    copy = without_features.copy_with(without_features.needed_by("splits"), place)
     passed, outcome = without_features.outcome_of_tests(copy, ["tests/features/splits/test_axes.py"])
     assert passed, outcome
 
 
-def test_deleting_a_needed_feature_is_noticed(tmp_path: Path) -> None:
+def test_deleting_a_needed_feature_is_noticed(place: Path) -> None:
     """Global maps import tracks, which they need."""
-    passed, outcome = without_features.outcome_of_tests(
-        copied({"global_map"}, tmp_path), ["tests/features/global_map/test_rules.py"]
-    )
+    copy = without_features.copy_with({"global_map"}, place)
+    passed, outcome = without_features.outcome_of_tests(copy, ["tests/features/global_map/test_rules.py"])
     assert not passed
     assert "test_rules_of_tracks_make_the_tracks_that_frames_lack" in outcome
-
-
-def test_a_file_of_tests_that_is_not_there_is_named(tmp_path: Path) -> None:
-    passed, outcome = without_features.outcome_of_tests(copied(set(), tmp_path), ["tests/test_nothing.py"])
-    assert not passed
-    assert "file or directory not found: tests/test_nothing.py" in outcome

@@ -12,6 +12,18 @@ FEATURE = Feature(
         "metrics.average_precision:AP_SOSPA",
     ),
     protocols=("protocols.rows:protocols_of_lines",),
+    citations=(
+        "metrics.citations:PAPER",
+        "metrics.citations:SOFTWARE",
+        "metrics.citations:HDMAPNET",
+        "metrics.citations:MAPTR",
+        "metrics.citations:MAPTRV2",
+        "metrics.citations:BEMAPNET",
+        "metrics.citations:STREAMMAPNET",
+        "metrics.citations:OPENLANEV2",
+        "metrics.citations:NUSCENES",
+        "metrics.citations:ARGOVERSE2",
+    ),
     formats=(
         "io.parquet:PARQUET",
         "io.geojson:GEOJSON",

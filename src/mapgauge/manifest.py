@@ -59,6 +59,7 @@ class Feature:
 
     metrics: tuple[str, ...] = ()  # of ``Metric``
     protocols: tuple[str, ...] = ()  # of functions that return an iterable of ``Protocol``
+    citations: tuple[str, ...] = ()  # of ``Citation``: what to cite for metrics and rules
     selections: tuple[str, ...] = ()  # of functions that return an iterable of ``Selection``: parts of the instances
     formats: tuple[str, ...] = ()  # of ``Format``
     columns: tuple[str, ...] = ()  # of ``Column``: what files and batches may say about instances
@@ -416,8 +417,10 @@ def mapping(name: str, *, among: Iterable[Manifest] | None = None) -> dict[str, 
 
     The package comes first. A name that it has cannot be replaced by a plug-in, which is a warning.
     """
+    if among is None:
+        among = manifests()
     found: dict[str, tuple[Manifest, Any]] = {}
-    for manifest in manifests() if among is None else among:
+    for manifest in among:
         for key, value in getattr(manifest.feature, name).items():
             first, _ = found.setdefault(key, (manifest, value))
             if first is not manifest:

@@ -15,6 +15,7 @@ from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io.files.source import Content
 from mapgauge.manifest import Command, Feature, Figure, use
 from mapgauge.markup import Html, element, html
+from mapgauge.metrics.citations import Citation
 from mapgauge.metrics.groups import Groups
 from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Setting, SumRows, Value
 from mapgauge.metrics.rows import Selection
@@ -24,6 +25,7 @@ from mapgauge.views.report.pack import Added, Section
 
 __all__ = [
     "Added",
+    "Citation",
     "Column",
     "CombinedRows",
     "Command",

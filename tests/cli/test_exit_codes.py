@@ -1,4 +1,4 @@
-"""Every exit code in the table of the command line is that of a real process."""
+"""Every exit code in the table of the command line is that of a real process. More commands are tried in this one."""
 
 import re
 import signal
@@ -50,7 +50,14 @@ def needed_by(command: tuple[str, ...]) -> list[pytest.MarkDecorator]:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else str(value),
 )
-def test_a_command_ends_with_its_code(run: Run, code: int, command: tuple[str, ...]) -> None:
+def test_a_command_ends_with_its_code(call: Run, code: int, command: tuple[str, ...]) -> None:
+    done = call(*command)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("code", "command"), [(code, commands[0]) for code, commands in COMMANDS.items()])
+def test_a_process_ends_with_the_code_of_its_command(run: Run, code: int, command: tuple[str, ...]) -> None:
     done = run(*command)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr

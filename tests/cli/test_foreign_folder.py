@@ -1,5 +1,6 @@
 """Commands are started in a folder of somebody else. None of its files runs code, changes a setting, or is loaded."""
 
+import json
 import os
 import signal
 import stat
@@ -51,7 +52,6 @@ CALLS = {
     "truth": "map WORLD/truth.geojson --poses WORLD/truth.geojson -o own.geojson",
 }
 CODES = {
-    "view": 130,  # it is interrupted
     "masks": 1,  # the predictions have no masks
     "truth": 1,  # the poses do not lie on this map
 }
@@ -124,38 +124,82 @@ def planted(folder: Path, trace: Path, programs: Path) -> None:
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> list[str]:
-    """What the installed command ``mapgauge`` is: a script in another folder."""
-    script = tmp_path / "bin" / "mapgauge"
-    script.parent.mkdir()
-    script.write_text("from mapgauge.cli import main\nif __name__ == '__main__':\n    main()\n", encoding="utf-8")
+# The commands are called one after the other in one process. A module is imported and a file of settings is read by the
+# first that needs it, so a trap is met as often as if each had a process, and Python starts once.
+ONE_AFTER_ANOTHER = """
+import contextlib, io, json, os, sys
+from mapgauge.cli import main
+
+ended = {}
+for line in sys.argv[2:]:
+    sys.argv[1:] = line.split()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+        try:
+            main()
+        except SystemExit as exited:
+            code = int(exited.code or 0)
+    ended[line] = [code, said.getvalue(), sorted(os.listdir(TRACE))]
+print(json.dumps(ended))
+"""
+
+
+def script_in(folder: Path, code: str) -> list[str]:
+    """Write a script into a folder, as the installed command ``mapgauge`` is one; return what starts it."""
+    folder.mkdir()
+    script = folder / "mapgauge"
+    script.write_text(code, encoding="utf-8")
     return [sys.executable, str(script)]
 
 
-def outcome(start: list[str], world: Path, tmp_path: Path, command: str) -> tuple[int, str, list[str]]:
-    """Run a command in a hostile folder; return the exit code, what it said, and the traces."""
-    folder, trace, programs = tmp_path / "download", tmp_path / "trace", tmp_path / "programs"
-    trace.mkdir()
-    planted(folder, trace, programs)
-    variables = environment() | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
-    words = [word.replace("WORLD", str(world)) for word in command.split()]
-    with subprocess.Popen(
-        [*start, *words],
-        cwd=folder,
-        env=variables,
-        stdin=subprocess.DEVNULL,
-        stdout=-1,
-        stderr=-1,
-        text=True,
-        encoding="utf-8",
-    ) as process:
-        if words[0] == "view":
-            assert process.stdout is not None
-            process.stdout.readline()  # the server answers
-            process.send_signal(signal.SIGINT)
-        _, said = process.communicate()
-    return process.returncode, said, sorted(path.name for path in trace.iterdir())
+@pytest.fixture
+def start(tmp_path: Path) -> list[str]:
+    """What the installed command ``mapgauge`` is: a script in another folder."""
+    return script_in(tmp_path / "bin", "from mapgauge.cli import main\nif __name__ == '__main__':\n    main()\n")
+
+
+class Folder:
+    """A hostile folder, and where its files leave traces."""
+
+    def __init__(self, place: Path) -> None:
+        self.path = place / "download"
+        self.trace = place / "trace"
+        self.trace.mkdir()
+        planted(self.path, self.trace, place / "programs")
+        self.variables = environment() | {"PATH": f"{place / 'programs'}{os.pathsep}{os.environ['PATH']}"}
+
+    def start(self, command: list[str]) -> "subprocess.Popen[str]":
+        """Start a process in the folder."""
+        return subprocess.Popen(
+            command,
+            cwd=self.path,
+            env=self.variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+
+    def traces(self) -> list[str]:
+        return sorted(path.name for path in self.trace.iterdir())
+
+
+def filled(command: str, world: Path) -> str:
+    """A command with its words, for the files of a data set."""
+    return f"{command} {CALLS[command]}".replace("WORLD", str(world))
+
+
+@pytest.fixture(scope="module")
+def ended(world: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, list[str]]]:
+    """The exit code of each command, what it said, and the traces after it. ``view`` does not end by itself."""
+    place = tmp_path_factory.mktemp("foreign")
+    folder = Folder(place)
+    start = script_in(place / "bin", ONE_AFTER_ANOTHER.replace("TRACE", repr(str(folder.trace))))
+    lines = {filled(command, world): command for command in CALLS if command != "view"}
+    with folder.start([*start, "", *lines]) as process:
+        printed, said = process.communicate()
+    assert process.returncode == 0, said
+    return {lines[line]: tuple(found) for line, found in json.loads(printed).items()}
 
 
 @pytest.mark.whole
@@ -164,37 +208,53 @@ def test_every_command_is_tried() -> None:
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("command", CALLS)
-def test_files_of_the_folder_are_not_used(command: str, start: list[str], world: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [command for command in CALLS if command != "view"])
+def test_files_of_the_folder_are_not_used(command: str, ended: dict[str, tuple[int, str, list[str]]]) -> None:
     if command == "export":
         pytest.importorskip("rerun", reason="rerun-sdk is not installed")
-    code, said, traces = outcome(start, world, tmp_path, f"{command} {CALLS[command]}")
+    code, said, traces = ended[command]
     assert traces == []
     assert code == CODES.get(command, 0), said
+
+
+@pytest.mark.whole
+def test_the_view_does_not_use_them_either(start: list[str], world: Path, tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    with folder.start([*start, *filled("view", world).split()]) as process:
+        assert process.stdout is not None
+        process.stdout.readline()  # the server answers
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert folder.traces() == []
+    assert process.returncode == 130, said
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_workers_do_not_use_them_either(engine: str, start: list[str], world: Path, tmp_path: Path) -> None:
     for name in ("good.json", "truth.geojson"):
         mg.write(mg.read(world / name), tmp_path / Path(name).with_suffix(".parquet"))
-    command = f"evaluate WORLD/good.parquet WORLD/truth.parquet --engine {engine} --workers 1"
-    code, said, traces = outcome(start, tmp_path, tmp_path, command)
-    assert traces == []
-    assert code == 0, said
+    folder = Folder(tmp_path)
+    inputs = [str(tmp_path / "good.parquet"), str(tmp_path / "truth.parquet")]
+    with folder.start([*start, "evaluate", *inputs, "--engine", engine, "--workers", "1"]) as process:
+        _, said = process.communicate()
+    assert folder.traces() == []
+    assert process.returncode == 0, said
 
 
 @pytest.mark.parametrize("content", ["- a\n- list\n", "{not yaml", "\x00", "opt: 9\nnum_threads: 0\n"])
-def test_a_damaged_file_of_numba_is_not_read(content: str, start: list[str], world: Path, tmp_path: Path) -> None:
+def test_a_damaged_file_of_numba_is_not_read(content: str, tmp_path: Path) -> None:
+    """Numba reads it when it is imported, and kernels import it."""
     (tmp_path / ".numba_config.yaml").write_text(content, encoding="utf-8")
     done = subprocess.run(
-        [*start, "evaluate", str(world / "good.json"), str(world / "truth.geojson")],
+        [sys.executable, "-c", "from mapgauge.kernels import lines; print(lines.__name__)"],
         cwd=tmp_path,
         env=environment(),
         capture_output=True,
         text=True,
         encoding="utf-8",
+        check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "mapgauge.kernels.lines\n", "")
 
 
 @pytest.mark.parametrize(

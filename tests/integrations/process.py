@@ -44,7 +44,7 @@ def over_time(padded: tuple[str, ...], one_only: tuple[str, ...]) -> dict[str, A
 
 
 def main(rank: int, store: str, answers: Path) -> None:
-    import torch.distributed  # here, because pytest looks into this file for doctests
+    import torch.distributed
 
     from mapgauge.torch import (
         PolylineAveragePrecision,

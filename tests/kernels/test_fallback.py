@@ -21,7 +21,7 @@ from mapgauge.kernels import _cache, _stored
 
 x = [[0.0, 0.0], [4.0, 0.5], [9.0, 0.0]]
 y = [[0.0, 0.4], [5.0, 0.1], [9.5, 0.3]]
-values = [mg.chamfer(x, y), mg.frechet(x, y)]
+values = [mg.chamfer(x, y)]
 print(json.dumps(dict(tested=_cache.IS_TESTED, stored=len(_stored.index()), values=values)))
 """
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -10,9 +10,12 @@ from tests.report.test_file import contents
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
+from mapgauge.evaluation.evaluate import with_metrics
 from mapgauge.metrics.causes import CAUSES, CAUSES_OF_PLD, FAMILIES
 from mapgauge.metrics.table import cause_colours, family_colours, part_colours
 from mapgauge.report import write_report
+from mapgauge.scoring.data import Data
+from mapgauge.views.report.explorer import geometry_arrays
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -36,6 +39,21 @@ def test_costs_of_drawn_instances_add_up_to_the_causes_of_their_frame(two: Path,
             np.add.at(sums, (frame, label[owner], arrays[f"{k}.{side}.cause"]), arrays[f"{k}.{side}.cost"])
         expected = method.scores.sums["causes"][0][meta["drawn"], :, :-1]
         np.testing.assert_allclose(sums, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_drawn_frames_are_resampled_and_matched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    results = with_metrics(mg.evaluate(*demo_world(3)), ["causes"])
+    calls = []
+    block = Data.block
+
+    def counted(*arguments: Any, **named: Any) -> Any:
+        calls.append(arguments[1])
+        return block(*arguments, **named)
+
+    monkeypatch.setattr(Data, "block", counted)
+    columns = geometry_arrays(0, results, None, advance=lambda: None, centred=False)
+    assert "0.predictions.cost" in columns
+    assert len(calls) == 1
 
 
 def test_causes_are_left_out_if_they_are_not_wanted(tmp_path: Path) -> None:

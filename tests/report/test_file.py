@@ -19,6 +19,7 @@ from mapgauge.errors import Remedy
 from mapgauge.metrics import table as colours
 from mapgauge.metrics.table import METRICS
 from mapgauge.report import write_report
+from mapgauge.results.comparison import Sampled
 from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.views.report.frames import choose, frame_numbers
 from mapgauge.views.report.further import Limits
@@ -94,6 +95,29 @@ def test_a_report_of_few_frames_hides_the_same_predictions(
     assert few > 0
     write_report(methods[0], tmp_path / "empty.html", frames=0)
     assert contents(tmp_path / "empty.html")[0]["least"] == 0
+
+
+def test_an_answer_and_its_report_draw_the_intervals_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    truth = demo_world(8)[1]
+    methods = [mg.evaluate(demo_world(8, quality=quality)[0], truth) for quality in ("good", "poor")]
+    drawn = []
+    of = Sampled.of
+
+    def counted(results: mg.Results, *draws: Any) -> Sampled:
+        drawn.append(results)
+        return of(results, *draws)
+
+    monkeypatch.setattr(Sampled, "of", counted)
+    said = mg.answer(methods, names=["a", "b"])
+    write_report(methods, tmp_path / "said.html", names=["a", "b"], answer=said)
+    assert len(drawn) == len(methods)
+    write_report(methods, tmp_path / "alone.html", names=["a", "b"])
+    assert (tmp_path / "said.html").read_bytes() == (tmp_path / "alone.html").read_bytes()
+    # An answer that does not know the values of the page is no reason to show others.
+    few = [replace(method, metrics=("pld",)) for method in methods]
+    write_report(methods, tmp_path / "few.html", names=["a", "b"], answer=mg.answer(few, names=["a", "b"]))
+    found, whole = (contents(tmp_path / f"{name}.html")[0] for name in ("few", "alone"))
+    assert found["intervals"] == whole["intervals"]
 
 
 def test_the_file_is_small(one: Path, two: Path) -> None:

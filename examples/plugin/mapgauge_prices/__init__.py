@@ -5,6 +5,7 @@ from mapgauge.plugin import Command, Feature, Figure
 FEATURE = Feature(
     metrics=("metric:PRICE",),
     protocols=("protocols:protocols",),
+    citations=("citation:SOURCE",),
     formats=("lines:LINES",),
     columns=("column:COST",),
     commands={

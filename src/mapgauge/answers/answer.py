@@ -1,11 +1,11 @@
 """``answer``: what results say, in a few sentences with their figures."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from mapgauge.answers.facts import MethodFacts, explained, facts_of, measure_of
-from mapgauge.answers.pairs import PairFacts, pairs_of, ranked
+from mapgauge.answers.pairs import MANY, PairFacts, pairs_of, ranked
 from mapgauge.answers.sentences import about_method, about_methods, named
 from mapgauge.arguments import check_workers
 from mapgauge.errors import InvalidInput
@@ -15,7 +15,7 @@ from mapgauge.metrics.causes import CAUSES_OF_PLD
 from mapgauge.metrics.metric import CombinedRows, Metric
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import hit_metrics, value_named
-from mapgauge.results.comparison import Comparison, check_comparable, method_names
+from mapgauge.results.comparison import Comparison, check_comparable, compare, method_names
 from mapgauge.results.results import Results, check_results, totals_of
 from mapgauge.results.statement import Statement
 
@@ -27,6 +27,7 @@ class Answer:
     methods: tuple[MethodFacts, ...]
     pairs: tuple[PairFacts, ...]
     statements: tuple[Statement, ...]
+    comparison: Comparison | None = field(default=None, compare=False)  # of all methods, if it was made for the answer
 
     def __str__(self) -> str:
         """The statements, one on a line."""
@@ -134,13 +135,15 @@ def combined(methods: Sequence[Told], comparison: Comparison | None = None) -> A
         return Answer(facts, (), tuple(said))
     trusted = [method for method in methods if method.facts.refused is None]
     compared = _alike([method.results for method in trusted])
+    if comparison is None and 1 < len(compared) < MANY:
+        comparison = compare(compared, names=[method.name for method in trusted])
     pairs = pairs_of([method.facts for method in trusted], compared, comparison)
     order = ranked([method.name for method in trusted], [method.results for method in trusted]) if trusted else []
     said = [
         *about_methods(facts, pairs, order, protocol),
         *(named(statement, method.name) for method in methods for statement in method.added),
     ]
-    return Answer(facts, tuple(pairs), tuple(said))
+    return Answer(facts, tuple(pairs), tuple(said), comparison=comparison)
 
 
 def _alike(methods: Sequence[Results]) -> list[Results]:

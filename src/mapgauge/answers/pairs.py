@@ -128,14 +128,14 @@ def pairs_of(
     if len(methods) >= MANY:
         order = ranked(list(of), methods)
         comparison = compare([of[name].results for name in order], names=order, pairs="first")
-    elif known is not None and _fits(known, list(of)):
+    elif known is not None and fits(known, list(of)):
         comparison = known
     else:
         comparison = compare(methods, names=list(of))
     return [_pair(comparison, of[first], of[second]) for first, second in comparison.differences]
 
 
-def _fits(known: Comparison, names: Sequence[str]) -> bool:
+def fits(known: Comparison, names: Sequence[str]) -> bool:
     """Whether a comparison is the one that ``compare`` would return for these methods, or has further values."""
     drawn_alike = (known.samples, known.level, known.correction) == (SAMPLES, LEVEL, "none")
     return drawn_alike and known.names == tuple(names) and set(known.differences) == set(combinations(names, 2))

@@ -384,13 +384,11 @@ def with_axes_of(predictions: MapFrames, truth: MapFrames) -> MapFrames:
 def _stated(context: Context) -> str:
     """Return what the sides say about the axis that points forward."""
     told = []
-    for (name, side), verbs in zip(context.sides, (("have", "do"), ("has", "does")), strict=True):
-        have, do = verbs
-        told.append(
-            f"the {name} {have} {side.forward} forward"
-            if side.forward
-            else f"the {name} {do} not say which axis points forward"
-        )
+    for (name, side), (have, do) in zip(context.sides, (("have", "do"), ("has", "does")), strict=True):
+        if side.forward:
+            told.append(f"the {name} {have} {side.forward} forward")
+        else:
+            told.append(f"the {name} {do} not say which axis points forward")
     return ", ".join(told)
 
 

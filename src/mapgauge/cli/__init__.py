@@ -188,7 +188,9 @@ def _without_plugins(arguments: list[str]) -> list[str]:
 def _end_workers() -> None:
     """End worker processes after an interrupt. One that is still starting would not find what this process made."""
     processes = sys.modules.get("multiprocessing.process")
-    for worker in processes.active_children() if processes is not None else ():
+    if processes is None:
+        return
+    for worker in processes.active_children():
         worker.kill()
 
 

@@ -276,7 +276,9 @@ def application(names: Iterable[str] | None = None) -> typer.Typer:
     )
     made.callback()(about)
     commands = commands_of(plug_ins=names is None)
-    for name in commands if names is None else names:
+    if names is None:
+        names = list(commands)
+    for name in names:
         manifest, command = commands[name]
         function = load_if_possible(manifest, command.place)
         if function is None:

@@ -202,7 +202,10 @@ def warn_of(findings: Sequence[Finding]) -> None:
 
 def tell_findings(findings: Sequence[Finding]) -> None:
     """Print findings; with --quiet only errors and warnings, on stderr."""
-    (warn_of if is_quiet() else show_findings)(findings)
+    if is_quiet():
+        warn_of(findings)
+    else:
+        show_findings(findings)
 
 
 def distrust(findings: Iterable[Finding]) -> None:

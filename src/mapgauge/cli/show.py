@@ -130,16 +130,21 @@ def _draw_frames(methods: Sequence["Results"], tokens: Sequence[str], shared: di
     from mapgauge import plot
     from mapgauge.metrics.table import title_of
 
-    values = [corner for token in tokens for corner in corners_of(methods, token)]
-    for k, token in enumerate(tokens):
-        of_frame = values[k * len(methods) : (k + 1) * len(methods)]
-        _tell(token, shared["names"], methods, of_frame)
-    titled = [{title_of(key, protocol=methods[0].protocol): value for key, value in of.items()} for of in values]
-    if len(tokens) > 1:
-        several = len(methods) > 1
-        called = [f"{name}, {token}" if several else token for token in tokens for name in shared["names"]]
-        shared = shared | {"names": called, "columns": len(methods) if several else min(ACROSS, len(tokens))}
-    return plot.frame([method.assignment(token) for token in tokens for method in methods], values=titled, **shared)
+    names = shared["names"]
+    assignments = []
+    titled = []
+    for token in tokens:
+        values = corners_of(methods, token)
+        _tell(token, names, methods, values)
+        assignments += [method.assignment(token) for method in methods]
+        for of_method in values:
+            titled.append({title_of(key, protocol=methods[0].protocol): value for key, value in of_method.items()})
+    if len(tokens) > 1 and len(methods) > 1:
+        called = [f"{name}, {token}" for token in tokens for name in names]
+        shared = shared | {"names": called, "columns": len(methods)}
+    elif len(tokens) > 1:
+        shared = shared | {"names": tokens, "columns": min(ACROSS, len(tokens))}
+    return plot.frame(assignments, values=titled, **shared)
 
 
 def _draw_scene(

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mapgauge.errors import InvalidInput
 from mapgauge.geometry.polylines import Polylines, ranges
-from mapgauge.typing import Flags, Indices
+from mapgauge.typing import Flags, Indices, Points
 
 Names: TypeAlias = NDArray[np.str_]
 
@@ -292,6 +292,13 @@ def cut_links(links: Links | None, before: Polylines, after: Polylines, sources:
     return joined_links([ends, sides], [0, 0])
 
 
+def _points_at(lines: Polylines, rows: Indices, which: int) -> Points:
+    """Return the first (``which`` 0) or last (-1) points of some polylines, which must have points."""
+    if which == 0:
+        return lines.coords[lines.offsets[rows]]
+    return lines.coords[lines.offsets[rows + 1] - 1]
+
+
 def _ends(before: Polylines, after: Polylines, first: Indices, which: int) -> Indices:
     """Return the piece that holds the first (``which`` 0) or last (-1) point of each polyline, or -1 if none does."""
     cut = np.flatnonzero(np.diff(first) > 0)
@@ -301,10 +308,8 @@ def _ends(before: Polylines, after: Polylines, first: Indices, which: int) -> In
         piece = first[1:][cut] - 1
     filled = np.diff(after.offsets)[piece] > 0  # a polyline without points stays as it is
     holds = ~filled
-    old, new = (
-        lines.coords[lines.offsets[rows[filled]] if which == 0 else lines.offsets[rows[filled] + 1] - 1]
-        for lines, rows in ((before, cut), (after, piece))
-    )
+    old = _points_at(before, cut[filled], which)
+    new = _points_at(after, piece[filled], which)
     holds[filled] = (old == new).all(axis=1)
     holder = np.full(len(before), -1)
     holder[cut[holds]] = piece[holds]

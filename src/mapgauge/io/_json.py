@@ -74,8 +74,12 @@ class NumberLists:
         # A part may end within a string that has a brace. Then the whole text is parsed at once.
         for size in (part, end):
             cuts = _cuts(text, end, size)
-            with ThreadPoolExecutor(min(workers or os.cpu_count() or 1, len(cuts))) as pool:
-                parts = list((pool.map if len(cuts) > 1 else map)(partial(_parse, text), cuts))
+            parse = partial(_parse, text)
+            if len(cuts) == 1:
+                parts = list(map(parse, cuts))
+            else:
+                with ThreadPoolExecutor(min(workers or os.cpu_count() or 1, len(cuts))) as pool:
+                    parts = list(pool.map(parse, cuts))
             if None not in parts:
                 return cls([one for one in parts if one is not None])
         return None

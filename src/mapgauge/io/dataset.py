@@ -104,15 +104,12 @@ class DataSet:
 
     def tokens(self) -> list[str]:
         """Read the tokens of all frames, sorted."""
-        tokens: set[str] = set()
-        for part in row_groups_of(self.groups):
-            with open_file(part.file) as stream:
-                file, _ = open_parquet(part.error, stream)
-                with file:
-                    for index in part.groups:
-                        column = file.read_row_group(index, columns=["token"], use_threads=False)["token"]
-                        tokens.update(str(value) for value in column.unique().to_pylist())
-        return sorted(tokens)
+        return sorted({token for _, tokens in _tokens_of(self.groups) for token in tokens})
+
+    def groups_with(self, token: str) -> list[Group]:
+        """Return the row groups that have a frame. The tokens of all groups that may have it are read."""
+        groups = [group for group in self.groups if group.first[1] <= token <= group.last[1]]
+        return [group for group, tokens in _tokens_of(groups) if token in tokens]
 
     def files_changed(self, stamps: Mapping[str, str]) -> set[str]:
         """Return the files that may have other content than when the stamps were taken."""
@@ -263,6 +260,20 @@ def _classes(stream: Any, footer: Any) -> tuple[str, ...]:
 def _scene_of(file: str) -> str | None:
     """Return the scene in the path of a file, as in ``scene=0103/part-0.parquet``; None if there is none."""
     return next((unquote(part[len(_SCENE) :]) for part in file.split("/") if part.startswith(_SCENE)), None)
+
+
+def _tokens_of(groups: Iterable[Group]) -> Iterator[tuple[Group, set[str]]]:
+    """Read the tokens of row groups, file by file."""
+    for path, of_file in groupby(sorted(groups, key=lambda group: group[:2]), key=lambda group: group.file):
+        with open_file(path) as stream:
+            file, _ = open_parquet(RowGroups(path, ()).error, stream)
+            with file:
+                for group in of_file:
+                    try:
+                        table = file.read_row_group(group.number, columns=["token"], use_threads=False)
+                    except broken_errors() as cause:
+                        raise broken(RowGroups(path, (group.number,)).error, cause) from cause
+                    yield group, {str(value) for value in table["token"].unique().to_pylist()}
 
 
 def row_groups_of(groups: Iterable[Group]) -> tuple[RowGroups, ...]:

@@ -149,7 +149,9 @@ def _joined(ways: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Join ways at nodes where exactly two of them end. A line has the name and the direction of its first way."""
     ends: dict[str, list[str]] = {}
     for name, nodes in ways.items():
-        for node in {nodes[0], nodes[-1]} if nodes[0] != nodes[-1] else ():
+        if nodes[0] == nodes[-1]:
+            continue
+        for node in (nodes[0], nodes[-1]):
             ends.setdefault(node, []).append(name)
     taken: set[str] = set()
     lines = {}

@@ -89,12 +89,21 @@ def _add_tracks(tree: PickleTree, collector: Collector) -> tuple[Column, Column,
     named = zip(frame.tolist(), code.tolist(), ids.tolist(), strict=True)
     track = [f"{scenes[i]}/{classes[k]}/{number}" for i, k, number in named]
     collector.add_columns(frame, code, scores, sizes=sizes, coords=coords, track=track)
-    ends = tree.find_all(meta, "ego2global_translation", "ego2global_rotation")
-    moves, turns = (
-        arrays_of(tree, rows) if (rows >= 0).all() else [None if i < 0 else tree.value(i) for i in rows.tolist()]
-        for rows in ends
-    )
-    return moves, turns, indices
+    translations, rotations = tree.find_all(meta, "ego2global_translation", "ego2global_rotation")
+    return _values_at(tree, translations), _values_at(tree, rotations), indices
+
+
+def _values_at(tree: PickleTree, rows: Indices) -> Column:
+    """Return the values at some rows of the tree, None for each frame that has no row."""
+    if (rows >= 0).all():
+        return arrays_of(tree, rows)
+    values: list[Any] = []
+    for row in rows.tolist():
+        if row < 0:
+            values.append(None)
+        else:
+            values.append(tree.value(row))
+    return values
 
 
 def _read_objects(content: Content, collector: Collector) -> MapFrames:

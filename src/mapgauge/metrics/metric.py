@@ -151,9 +151,13 @@ class Metric:
         """Return the settings at which the metric is computed; empty if the protocol has none for it."""
         if self.settings_type is not None and self.name not in protocol.settings:
             return ()
-        if self.setting is None:
-            return (None, *(getattr(protocol.settings[self.name], self.also_at) if self.also_at else ()))
-        return tuple(getattr(protocol if self.at_cutoffs else protocol.settings[self.name], self.setting.field))
+        if self.at_cutoffs:
+            return tuple(protocol.cutoffs)
+        if self.setting is not None:
+            return tuple(getattr(protocol.settings[self.name], self.setting.field))
+        if self.also_at:
+            return (None, *getattr(protocol.settings[self.name], self.also_at))
+        return (None,)
 
     @property
     def at_cutoffs(self) -> bool:

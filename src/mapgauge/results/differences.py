@@ -81,9 +81,11 @@ def settings_apart(settings: Mapping[str, Any], others: Mapping[str, Any], **mor
     """
     own = flat_settings(settings)
     other = flat_settings(others)
-    pairs = {
-        key: (own.get(key), other.get(key)) for key in dict.fromkeys((*own, *other)) if key not in _NOT_COMPARED
-    } | more
+    pairs: dict[str, tuple[Any, Any]] = {}
+    for key in dict.fromkeys((*own, *other)):
+        if key not in _NOT_COMPARED:
+            pairs[key] = (own.get(key), other.get(key))
+    pairs |= more
     rows: dict[str, tuple[Any, Any]] = {}
     for key, both in pairs.items():
         metric, dot, _ = key.partition(".")
@@ -92,8 +94,12 @@ def settings_apart(settings: Mapping[str, Any], others: Mapping[str, Any], **mor
                 rows[f"settings of {metric}"] = ("some", "none")
             else:
                 rows[f"settings of {metric}"] = ("none", "some")
+        elif key == "name":
+            rows["protocol"] = both
+        elif dot:
+            rows[key] = both
         else:
-            rows["protocol" if key == "name" else key if dot else key.replace("_", " ")] = both
+            rows[key.replace("_", " ")] = both
     return _unequal(("setting", name, *both) for name, both in rows.items())
 
 

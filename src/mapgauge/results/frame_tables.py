@@ -183,21 +183,25 @@ def table_columns(summary: Summary, rows: Rows, level: Level) -> Columns:
         raise InvalidInput(f"level must be one of {', '.join(map(repr, LEVELS))}, got {level!r}")
     if level == "summary":
         named = [*summary.classes.items(), ("mean", summary.mean)]
-        keys = list(dict.fromkeys(key for _, values in named for key in values))
-        return {"class": [name for name, _ in named]} | {key: [values.get(key) for _, values in named] for key in keys}
+        columns: Columns = {"class": [name for name, _ in named]}
+        for key in dict.fromkeys(key for _, values in named for key in values):
+            columns[key] = [values.get(key) for _, values in named]
+        return columns
     count = len(summary.class_names)
     scores = rows.scores.only(summary.metrics)
     if level == "frames":
         return _named(rows) | frame_columns(summary, scores, range(count))
-    by_class = [frame_columns(summary, scores, [c]) for c in range(count)]
-    names = {key: [text for text in column for _ in range(count)] for key, column in _named(rows).items()}
-    names["class"] = list(summary.class_names) * len(rows.tokens)
     # The classes of a frame follow each other.
-    values = {
-        key: [x for same in zip(*(columns[key] for columns in by_class), strict=True) for x in same]
-        for key in (by_class[0] if by_class else ())
-    }
-    return names | values
+    columns = {}
+    for key, texts in _named(rows).items():
+        columns[key] = [text for text in texts for _ in range(count)]
+    columns["class"] = list(summary.class_names) * len(rows.tokens)
+    by_class = [frame_columns(summary, scores, [c]) for c in range(count)]
+    if by_class:
+        for key in by_class[0]:
+            of_frames = zip(*(of_class[key] for of_class in by_class), strict=True)
+            columns[key] = [value for values in of_frames for value in values]
+    return columns
 
 
 def _named(rows: Rows) -> Columns:
@@ -208,37 +212,39 @@ def _named(rows: Rows) -> Columns:
     return {"token": list(rows.tokens)} | scenes
 
 
-def _is_whole(key: str) -> bool:
-    return key in COUNTS or key.startswith("hits:")
+def _kind_of(key: str) -> Literal["text", "whole", "number"]:
+    """Return what the values of a column are."""
+    if key in TEXT:
+        return "text"
+    if key in COUNTS or key.startswith("hits:"):
+        return "whole"
+    return "number"
 
 
 def to_pandas(columns: Columns) -> Any:
     """Return a pandas data frame. Values that do not exist are NaN."""
     pandas = require("pandas", "a pandas data frame", "pandas")
-    return pandas.DataFrame(
-        {
-            key: column
-            if key in TEXT
-            else np.array(column, np.int64 if _is_whole(key) and None not in column else np.float64)
-            for key, column in columns.items()
-        }
-    )
+    arrays: dict[str, Any] = {}
+    for key, column in columns.items():
+        kind = _kind_of(key)
+        if kind == "text":
+            arrays[key] = column
+        elif kind == "whole" and None not in column:
+            arrays[key] = np.array(column, np.int64)
+        else:
+            arrays[key] = np.array(column, np.float64)
+    return pandas.DataFrame(arrays)
 
 
 def to_polars(columns: Columns) -> Any:
     """Return a polars data frame. Values that do not exist are null."""
     polars = require("polars", "a polars data frame", "polars")
-    kinds = {
-        key: polars.String if key in TEXT else polars.Int64 if _is_whole(key) else polars.Float64 for key in columns
-    }
-    return polars.DataFrame(columns, schema=kinds)
+    kinds = {"text": polars.String, "whole": polars.Int64, "number": polars.Float64}
+    return polars.DataFrame(columns, schema={key: kinds[_kind_of(key)] for key in columns})
 
 
 def to_arrow(columns: Columns) -> Any:
     """Return an Arrow table. Values that do not exist are null."""
     arrow = require("pyarrow", "an Arrow table", "parquet")
-    kinds = [
-        (key, arrow.string() if key in TEXT else arrow.int64() if _is_whole(key) else arrow.float64())
-        for key in columns
-    ]
-    return arrow.table(columns, schema=arrow.schema(kinds))
+    kinds = {"text": arrow.string(), "whole": arrow.int64(), "number": arrow.float64()}
+    return arrow.table(columns, schema=arrow.schema([(key, kinds[_kind_of(key)]) for key in columns]))

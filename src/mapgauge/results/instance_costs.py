@@ -72,7 +72,7 @@ def instances_of(
     cutoff = check_settings(results.protocol)
 
     def work(block: Block) -> Instances:
-        return _of_block(block, protocol, cutoff, thresholds=thresholds)
+        return instances_of_block(block, protocol, cutoff, thresholds=thresholds)
 
     data = results.need_data()
     parts = data.in_blocks(work, known=results.scores, workers=workers, progress=progress)
@@ -87,7 +87,9 @@ def instances_of(
     return Instances._make(np.concatenate(columns) for columns in zip(*moved, strict=True))
 
 
-def _of_block(block: Block, protocol: Protocol, cutoff: float, thresholds: Thresholds) -> Instances:
+def instances_of_block(
+    block: Block, protocol: Protocol, cutoff: float, thresholds: Thresholds = THRESHOLDS
+) -> Instances:
     """Return the causes of the instances of a block. Indices of truth are those within the block."""
     lines = block.lines
     groups = block.groups

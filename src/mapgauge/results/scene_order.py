@@ -51,9 +51,11 @@ def timestamps_of(data: Results | MapFrames, frames: Sequence[int]) -> Indices |
         if data.timestamps is None:
             return None
         return data.timestamps[list(frames)]
-    for side in () if data.geometry is None else reversed(data.geometry.all_sides):  # the truth first
-        if side.timestamps is not None:
-            return side.timestamps[[side.index[data.tokens[frame]] for frame in frames]]
+    if data.geometry is not None:
+        predictions, truth = data.geometry.all_sides
+        for side in (truth, predictions):
+            if side.timestamps is not None:
+                return side.timestamps[[side.index[data.tokens[frame]] for frame in frames]]
     drive = data.rows.drive
     if drive is not None and drive.timestamps is not None:
         return drive.timestamps[list(frames)]

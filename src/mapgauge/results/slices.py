@@ -132,7 +132,11 @@ class Slices(TestedDifferences, Mapping[Any, "Results"]):
         keys = {name: part.scenes or part.tokens for name, part in parts.items()}
         shared = len(set().union(*self._units.values())) < sum(self.units.values())
         sampled = {}
-        for names in [list(parts)] if shared else [[name] for name in parts]:
+        if shared:
+            drawn_together = [list(parts)]
+        else:
+            drawn_together = [[name] for name in parts]
+        for names in drawn_together:
             joined = [key for name in names for key in keys[name]]
             unit_of_frame, weights = draw_units(joined, self.samples, np.random.default_rng(self.seed))
             ends = np.cumsum([len(keys[name]) for name in names])

@@ -127,15 +127,20 @@ def mean_of(classes: Iterable[Values], metrics: Sequence[str] = ()) -> Values:
     """Return the mean of each value over the classes that have it, and the values of combined metrics."""
     rows = list(classes)
     mean: Values = {}
-    for key in rows[0] if rows else ():
-        if key not in COUNTS:
-            of_classes = [value for row in rows if (value := row[key]) is not None]
-            if of_classes:
-                mean[key] = math.fsum(of_classes) / len(of_classes)
-            else:
-                mean[key] = None
+    keys: Iterable[str] = ()
+    if rows:
+        keys = rows[0]
+    for key in keys:
+        if key in COUNTS:
+            continue
+        of_classes = [value for row in rows if (value := row[key]) is not None]
+        if of_classes:
+            mean[key] = math.fsum(of_classes) / len(of_classes)
+        else:
+            mean[key] = None
     for metric, combined in combined_metrics(metrics):
-        means = {name: np.array(np.nan if (value := mean.get(name)) is None else value) for name in combined.of}
+        # None becomes NaN, which is no value.
+        means = {name: np.array(mean.get(name), np.float64) for name in combined.of}
         value = float(combined.of_means(means))
         if math.isnan(value):
             mean[metric.main.key] = None

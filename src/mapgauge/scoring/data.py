@@ -45,8 +45,6 @@ class Data:
     block_size: int = BLOCK  # frames that are scored together
     # Scores of metrics that were added after the evaluation, by metric, so that no view computes them again.
     added: dict[str, Scores] = field(default_factory=dict, repr=False)
-    # Blocks that were grouped, if they are kept: by first frame, end, and whether they have links.
-    blocks: dict[tuple[int, int, bool], Block] | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, block_size: int = BLOCK) -> "Data":
@@ -57,11 +55,7 @@ class Data:
 
     def at(self, tokens: tuple[str, ...]) -> "Data":
         """Return some frames, in the given order. Their points are copied when they are needed."""
-        return replace(self, tokens=tokens, parent=self.parent or self, added={}, blocks=None)
-
-    def keeping_blocks(self) -> "Data":
-        """Return the same frames. They are grouped once, which takes memory: for few frames that several parts draw."""
-        return replace(self, parent=self.parent or self, blocks={})
+        return replace(self, tokens=tokens, parent=self.parent or self, added={})
 
     @property
     def is_read(self) -> bool:
@@ -99,9 +93,6 @@ class Data:
 
     def block(self, frames: slice, *, links: bool = False, known: Scores | None = None) -> Block:
         """Return some consecutive frames in groups. Matches in ``known``, scores of all frames, are used again."""
-        key = (frames.start, frames.stop, links)
-        if self.blocks is not None and key in self.blocks:
-            return self.blocks[key]
         x, y = (side.between(frames) for side in self.sides)
         block = Block(frames, (x, y), group(x, y, self.protocol, links=links))
         if known is None:
@@ -110,8 +101,6 @@ class Data:
             scored = known.scored_matches(frames)
         if scored is not None:
             use_matches(block, self.protocol, scored)
-        if self.blocks is not None:
-            self.blocks[key] = block
         return block
 
     def in_blocks(

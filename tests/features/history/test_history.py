@@ -398,8 +398,8 @@ def test_a_scene_that_lost_frames_is_not_compared(sides: Sides, tmp_path: Path) 
 
 def test_the_answer_has_the_newest_and_the_largest_changes(sides: Sides, tmp_path: Path) -> None:
     sizes = [0.5, 0.96, 0.92, 0.88, 0.84, 0.8, 0.76, 0.72]  # the first change is a recovery
-    nights = [evaluated(sides, {"boundary": size}, {}) for size in [1.0, *sizes] for _ in range(8)]
-    history = mg.history(copies(nights, tmp_path / "n"))
+    levels = [evaluated(sides, {"boundary": size}, {}) for size in [1.0, *sizes]]
+    history = mg.history(copies([level for level in levels for _ in range(8)], tmp_path / "n"))
     dates = [str(one.values["date"])[:10] for one in history.statements if one.about == "worse"]
     assert len(dates) == 5
     assert dates == sorted(dates, reverse=True)

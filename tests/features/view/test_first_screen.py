@@ -31,7 +31,14 @@ def test_the_panel_where_has_the_error_map_of_both_methods(show: Open, server: S
     page = show(server.address)
     page.wait_for_selector("#where-slot #error-canvas")
     assert page.locator("#error-bar [data-mode]").all_inner_texts() == ["good", "poor", "poor \N{MINUS SIGN} good"]
-    assert page.locator("#where-progress").is_hidden()
+    progress = page.locator("#where-progress")
+    assert progress.is_hidden()
+    places = (
+        "() => ['where-title', 'where-slot'].map((id) => document.getElementById(id).getBoundingClientRect().toJSON())"
+    )
+    before = page.evaluate(places)
+    progress.evaluate("node => { node.textContent = '12 %'; node.hidden = false; }")
+    assert page.evaluate(places) == before, "what is said while the map is made moves the panel"
 
 
 def test_the_answer_says_all_after_the_data_were_read(show: Open, server: Server) -> None:

@@ -291,26 +291,29 @@ def entries_of(
             )
     if not given:
         raise InvalidInput("results: expected at least one, got none")
-    measured = [measure(method) if isinstance(method, Results) else method for method in given]
+    measured = []
+    for method in given:
+        if isinstance(method, Results):
+            measured.append(measure(method))
+        else:
+            measured.append(method)
     if not all(method.classes for method in measured):
         raise InvalidInput("these results have neither predictions nor truth")
+    lines: list[tuple[str, str, Confidence, str | None]] = []
     if len(measured) == 1:
         (only,) = measured
         by_truth = sorted(only.classes, key=lambda name: -only.classes[name].truth)
         kept = set(by_truth[:DISTINCT])
         named = [name for name in only.classes if name in kept]
         colours = colours_of(named)
-        lines: list[tuple[str, str, Confidence, str | None]] = [
-            (word_of(name), colours[name], only, name) for name in named
-        ]
+        lines = [(word_of(name), colours[name], only, name) for name in named]
         if names is not None and len(names) != 1:
             raise InvalidInput(f"names must be one string, got {names!r}")
     else:
-        called = _names_of(measured, names)
-        lines = [
-            (f" {name}" if name.startswith("_") else name, colour, method, None)
-            for name, method, colour in zip(called, measured, cycle(COLOURS), strict=False)
-        ]
+        for name, method, colour in zip(_names_of(measured, names), measured, cycle(COLOURS), strict=False):
+            if name.startswith("_"):
+                name = f" {name}"  # matplotlib omits labels with a leading underscore
+            lines.append((name, colour, method, None))
     return [
         Entry(name, colour, marker, found=method, class_name=class_name)
         for (name, colour, method, class_name), marker in zip(lines, cycle(MARKERS), strict=False)
@@ -364,17 +367,17 @@ def _shares(entries: Sequence[Entry]) -> dict[str, str]:
 
 def _mean_share(levels: Sequence[Levels], key: str, thresholds: Floats) -> Floats:
     """Return the mean of a value over the classes that have one, at some thresholds."""
-    columns = [
-        getattr(of_class, key) if key in ("precision", "recall") else of_class.ap.get(key) for of_class in levels
-    ]
-    drawn = np.stack(
-        [
-            np.full(len(thresholds), np.nan)
-            if column is None
-            else np.asarray(column, float)[of_class.place(thresholds)]
-            for of_class, column in zip(levels, columns, strict=True)
-        ]
-    )
+    curves = []
+    for of_class in levels:
+        if key in ("precision", "recall"):
+            column = getattr(of_class, key)
+        else:
+            column = of_class.ap.get(key)
+        if column is None:
+            curves.append(np.full(len(thresholds), np.nan))
+        else:
+            curves.append(np.asarray(column, float)[of_class.place(thresholds)])
+    drawn = np.stack(curves)
     finite = np.isfinite(drawn)
     number = finite.sum(axis=0)
     mean: Floats = np.divide(

@@ -201,7 +201,10 @@ def _draw_map(axes: Axes, made: ErrorMap, name: str, kind: Kind, found: Areas, c
         capstyle="butt",
         rasterized=len(shown) > 20_000,
     )
-    drawn.set_clim(*((-1, 1) if kind == "difference" else (0, 1)))
+    if kind == "difference":
+        drawn.set_clim(-1, 1)
+    else:
+        drawn.set_clim(0, 1)
     axes.add_collection(drawn)
     axes.set_xlim(0, tiles.width)
     figure: Any = axes.get_figure(root=True)

@@ -12,6 +12,7 @@ FEATURE = Feature(
         "graph_scores:REACH",
     ),
     protocols=("protocols:protocols_of_graphs",),
+    citations=("citations:CGNET", "citations:TOPO_PAPER", "citations:APLS_PAPER", "citations:OWN"),
     formats=("graph_files:GRAPHS",),
     names={
         "Graph": "graph:Graph",

@@ -296,7 +296,11 @@ def frames_from_graphs(
     >>> frames.counts, list(frames.links)
     ({'centerline': 3}, [(0, 1, 1.0, 'successor'), (0, 2, 1.0, 'successor')])
     """
-    items = list(graphs.items() if isinstance(graphs, Mapping) else graphs)
+    if isinstance(graphs, Mapping):
+        items = list(graphs.items())
+    else:
+        items = list(graphs)
+    called = name or "graphs"
     lanes: list[Points] = []
     links: list[Links | None] = []
     counts: list[int] = []
@@ -306,11 +310,11 @@ def frames_from_graphs(
     nodes: list[tuple[int, ...]] = []
     dimension: int | None = None
     for token, value in items:
-        graph = Graph.of(value, f"{name or 'graphs'}[{token!r}]")
+        graph = Graph.of(value, f"{called}[{token!r}]")
         if len(graph.nodes):
-            if graph.dimension != (dimension or graph.dimension):
+            if dimension is not None and graph.dimension != dimension:
                 raise InvalidInput(
-                    f"{name or 'graphs'}[{token!r}] has {graph.dimension} coordinates per node, and graphs before it "
+                    f"{called}[{token!r}] has {graph.dimension} coordinates per node, and graphs before it "
                     f"have {dimension}",
                     remedy="Leave the height out in all graphs or in none",
                 )
@@ -335,9 +339,7 @@ def frames_from_graphs(
         links=joined_links(links, counts) or Links.of([], []),
         nodes=np.fromiter(nodes, np.object_, len(nodes)),
         findings=tuple(
-            Finding(
-                "note", code, f"{name or 'graphs'}: {total} {text}", count=total, examples=tuple(examples[:_EXAMPLES])
-            )
+            Finding("note", code, f"{called}: {total} {text}", count=total, examples=tuple(examples[:_EXAMPLES]))
             for by_token, code, text in (
                 (together, "nodes-coincide", "nodes have the position of another node; scores take them as one"),
                 (loops, "self-loops", "edges lead from a node to itself and were left out"),

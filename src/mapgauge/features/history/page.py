@@ -305,16 +305,25 @@ _UNITS = {"in %": " %", "polylines": " polylines", "in metres": " m"}  # after a
 def _input_curves(history: "History") -> list[_InputCurve]:
     """Return the curves of the inputs that any night has."""
     known = [night.pooled for night in history.nights]
-    shares = [night.share_without_truth for night in history.nights]
-    without = [None if share is None else round(100 * share, 2) for share in shares]
+    without = [_in_unit(night.share_without_truth, 100, digits=2) for night in history.nights]
     found = [
         _InputCurve("frames", "evaluated", [one.frames.get("evaluated") for one in known]),
         _InputCurve("frames without truth", "in %", without, digits=1),
     ]
     for name in history.class_names:
-        counts = [None if name not in one.instances else one.instances[name][1] for one in known]
-        lengths = [(one.truth_lengths or {}).get(name) for one in known]
-        metres = [None if length is None else round(length) for length in lengths]
+        counts = []
+        metres = []
+        for one in known:
+            _, count = one.instances.get(name, (None, None))
+            counts.append(count)
+            metres.append(_in_unit((one.truth_lengths or {}).get(name)))
         found.append(_InputCurve(f"true {name}", "polylines", counts))
         found.append(_InputCurve(f"length of true {name}", "in metres", metres))
     return [curve for curve in found if any(value is not None for value in curve.values)]
+
+
+def _in_unit(value: float | None, scale: float = 1, digits: int | None = None) -> float | None:
+    """Return a value in another unit, rounded; None if there is none."""
+    if value is None:
+        return None
+    return round(scale * value, digits)

@@ -5,6 +5,7 @@ from mapgauge.manifest import Feature
 FEATURE = Feature(
     metrics=("lane_graph_pld:LANE_GRAPH_PLD",),
     protocols=("protocols:protocols_of_lane_graphs",),
+    citations=("citations:OWN",),
     links=("lane_graph_frame:DRAWN",),
     names={
         "ElementMatch": "lane_graph_pld:ElementMatch",

@@ -5,6 +5,7 @@ from mapgauge.manifest import Feature
 FEATURE = Feature(
     metrics=("lengths:NETWORK_COMPLETENESS", "network_pld:NETWORK_PLD"),
     protocols=("protocols:protocols_of_maps",),
+    citations=("citations:OWN",),
     sentences=("lengths:statement",),
     names={
         "NetworkParts": "network_pld:NetworkParts",

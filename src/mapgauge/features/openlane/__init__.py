@@ -17,5 +17,6 @@ FEATURE = Feature(
         "openlane:F_LANE",
     ),
     protocols=("protocols:protocols_of_openlane",),
+    citations=("citations:LANESEGNET", "citations:PERSFORMER", "citations:LANES"),
     selections=("selections:parts_of_lanes",),
 )

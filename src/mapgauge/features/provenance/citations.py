@@ -1,10 +1,9 @@
 """``cite``: BibTeX of the metrics, rules, data sets and splits of results."""
 
 from collections.abc import Iterator
-from functools import cache
 
-from mapgauge.features.provenance import stored_text
 from mapgauge.features.provenance.origin import TITLES, origin_of
+from mapgauge.manifest import each_object
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import METRICS
 from mapgauge.results.metadata import DIGEST_ADVICE
@@ -22,11 +21,16 @@ def rests_on_pld(metric: str) -> bool:
     return setting is not None and setting.field == "cutoffs"
 
 
-@cache
 def entries() -> dict[str, tuple[str, ...]]:
-    """Return the uses of each entry of ``citations.bib``: metrics, "rules:maptr", "data:nuscenes", "split:new"."""
-    blocks = (block.partition("\n") for block in stored_text("citations.bib").strip().split("\n\n"))
-    return {text: tuple(head.removeprefix("% For ").split()) for head, _, text in blocks}
+    """Return the uses of each entry of BibTeX: names of metrics, "rules:maptr", "data:nuscenes", "split:new".
+
+    They are made from the citations that manifests name. Several features may cite the same entry.
+    """
+    citations = [citation for _, citation in each_object("citations")]
+    uses: dict[str, tuple[str, ...]] = {}
+    for citation in sorted(citations, key=lambda citation: citation.order):
+        uses[citation.entry] = (*uses.get(citation.entry, ()), *citation.uses)
+    return uses
 
 
 def cite(results: Results) -> str:

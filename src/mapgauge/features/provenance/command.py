@@ -178,19 +178,22 @@ class PublishedValues(Document):
 
 def _grouped(rows: "Sequence[Published]") -> list[list[str]]:
     """Return a row for all values that may not be compared for the same reasons: those with few reasons first."""
-    groups: dict[tuple[str, ...], list[Published]] = {}
+    groups: dict[str, list[Published]] = {}
     for row in rows:
-        reasons = (LACKING if reason.startswith(LACKING) else reason for reason in row.reasons)
-        groups.setdefault(tuple(reasons), []).append(row)
-    return [
-        [
-            str(len(alike)),
-            ", ".join(dict.fromkeys(row.metric for row in alike)),
-            ", ".join(dict.fromkeys(row.method for row in alike)),
-            "; ".join("the results have no such metric" if reason == LACKING else reason for reason in reasons),
-        ]
-        for reasons, alike in groups.items()
-    ]
+        groups.setdefault("; ".join(map(_without_metric, row.reasons)), []).append(row)
+    cells = []
+    for reasons, alike in groups.items():
+        metrics = dict.fromkeys(row.metric for row in alike)
+        methods = dict.fromkeys(row.method for row in alike)
+        cells.append([str(len(alike)), ", ".join(metrics), ", ".join(methods), reasons])
+    return cells
+
+
+def _without_metric(reason: str) -> str:
+    """Return a reason, without the name of a metric that the results lack."""
+    if reason.startswith(LACKING):
+        return "the results have no such metric"
+    return reason
 
 
 def _published_table(title: str, rows: "Sequence[Published]", *, own: bool = False) -> Table:

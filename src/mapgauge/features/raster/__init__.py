@@ -5,6 +5,7 @@ from mapgauge.manifest import Command, Feature
 FEATURE = Feature(
     metrics=("raster_ap:RASTER_AP", "raster_iou:RASTER_IOU", "raster_iou:RASTER_FRAME_IOU"),
     protocols=("protocols:protocols_of_rasters",),
+    citations=("citations:MAPVR", "citations:PMAPNET", "citations:RASTERS", "citations:TRACKED_RASTERS"),
     commands={
         "masks": Command(
             place="command:masks",

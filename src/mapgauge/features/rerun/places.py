@@ -57,7 +57,10 @@ def places_of(sides: Sides, protocol: Protocol, rig: Rig | None) -> Places:
     for k, frame in enumerate(rigs):
         if frame is None:
             continue
-        motion = vehicle_from_frame(frame, None if poses is None else poses[k], forward)
+        pose = None
+        if poses is not None:
+            pose = poses[k]
+        motion = vehicle_from_frame(frame, pose, forward)
         if flat:
             motions[k] = level(motion)
         else:

@@ -75,7 +75,9 @@ def propose(
     >>> list(proposal.splits), min(proposal.nearest.values()) >= 5
     (['train', 'val', 'test'], True)
     """
-    wanted = check_shares(SHARES if shares is None else shares)
+    if shares is None:
+        shares = SHARES
+    wanted = check_shares(shares)
     cell = check_length("cell", cell)
     if not 0 <= margin < cell:
         raise InvalidInput(f"splits must be from 0 m to less than a square, {cell:g} m, apart, got {margin:g} m")
@@ -86,7 +88,10 @@ def propose(
             remedy=Remedy("Read them with poses=FILE", "Give them with the truth: TRUTH,poses=FILE"),
         )
     position = frames.poses[:, :2, 3]
-    cities = np.array(cities_of(frames, tags if tags is not None and "city" in tags.kinds else None), object)
+    tags_of_cities = None
+    if tags is not None and "city" in tags.kinds:
+        tags_of_cities = tags
+    cities = np.array(cities_of(frames, tags_of_cities), object)
     strata = {name: mask for name, mask in _strata(frames, tags).items() if mask.any()}
     places: dict[tuple[str, int, int], list[int]] = {}
     for frame, (column, row) in enumerate(np.floor(position / cell).astype(np.int64).tolist()):

@@ -5,6 +5,7 @@ from mapgauge.manifest import Command, Feature, Figure
 FEATURE = Feature(
     metrics=("track_pld:TRACK_PLD", "consistent_ap:C_MAP", "consistent_ap:MAS"),
     protocols=("protocols:protocols_of_tracks",),
+    citations=("citations:STABILITY", "citations:TRACKED", "citations:OWN"),
     commands={
         "track": Command(
             place="command:track",

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 from mapgauge.cli import options as o
 from mapgauge.cli.command import command
-from mapgauge.cli.methods import check_one_protocol, each_results, load_all, with_data
+from mapgauge.cli.methods import check_one_protocol, each_results, load_all, moved_files, with_data
 from mapgauge.cli.output import inform, say
 from mapgauge.cli.parsing import as_given, file_names, refuse
 from mapgauge.cli.slices import tags_of
 
 if TYPE_CHECKING:
+    from mapgauge import Results
     from mapgauge.features.view.server import Server
+    from mapgauge.results.one_frame import Moved
 
 _PORT = "Port of this machine. Default: a free one."
 _NO_BROWSER = "Do not open a browser; print the address only."
@@ -65,7 +67,13 @@ def view(options: ViewOptions) -> None:
 
         check_comparable(methods, names)
     given = [
-        Method(name, as_given(path), loaded, with_data=partial(with_data, loaded, path))
+        Method(
+            name,
+            as_given(path),
+            loaded,
+            with_data=partial(with_data, loaded, path),
+            alone=partial(_alone, loaded, moved_files(path)),
+        )
         for name, path, loaded in zip(names, paths, methods, strict=True)
     ]
     explorer = Explorer(given, tags=tags, images=images, poses=poses, tell=inform, tabs=options.until_closed)
@@ -78,6 +86,13 @@ def view(options: ViewOptions) -> None:
         _serve(server, options)
     finally:
         explorer.reading.end()
+
+
+def _alone(results: "Results", moved: "Moved", token: str) -> "Results | None":
+    """Return a frame with its data before those of all frames are read; None if it cannot be read alone."""
+    from mapgauge.results.one_frame import frame_alone  # it imports what reads Parquet; the address does not wait
+
+    return frame_alone(results, token, moved)
 
 
 def _serve(server: "Server", options: ViewOptions) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
-from mapgauge.features.view.geometry import GeometryReading, Placing
+from mapgauge.features.view.geometry import GeometryReading, Placing, drawing_arrays
 from mapgauge.features.view.panel import PanelMaking
 from mapgauge.features.view.server import Posted, Routes, as_json, in_thread, packed
 from mapgauge.features.view.server import Reply as Answer
@@ -29,7 +29,7 @@ from mapgauge.results.results import Results
 from mapgauge.results.tags import Tags
 from mapgauge.scoring.data import Data
 from mapgauge.views.report.causes import cause_numbers
-from mapgauge.views.report.drawings import least_drawn
+from mapgauge.views.report.drawings import is_map, least_drawn, truth_bounds
 from mapgauge.views.report.explorer import (
     STYLES,
     described,
@@ -71,6 +71,8 @@ class Method(NamedTuple):
     given: str  # as on the command line
     results: Results
     with_data: Callable[[], Results]
+    # Returns one frame, by its token, before all are read; None if it cannot be read alone. See ``frame_alone``.
+    alone: Callable[[str], Results | None] = lambda token: None
 
 
 class Explorer:
@@ -122,6 +124,7 @@ class Explorer:
             "answer": self.said,
             "causes": self.causes,
             "panel": self.panel,
+            "unchecked": self.unchecked,
             "frame": self.frame,
             "scene": self.scene,
             "precisions": self.precisions,
@@ -215,12 +218,36 @@ class Explorer:
         return self._values.result()
 
     def _packed_values(self) -> Answer:
-        """Return the values of all frames, and begin to read predictions and truth, which the page needs next."""
+        """Return the values of all frames."""
         arrays: Arrays = scene_arrays(self.results)
         for k, results in enumerate(self.results):
             arrays |= {name: _narrow(column) for name, column in value_arrays(k, results).items()}
-        self.reading.begin()
         return packed(arrays)
+
+    def unchecked(self, number: str) -> Answer:
+        """Return what the drawings of a frame show if it can be read alone, and then begin to read all frames.
+
+        Reading all takes seconds, and only then it is known whether the files have what was evaluated. The page asks
+        for the frame again after that.
+        """
+        try:
+            alone = self._alone_with_data(self._number(number))
+            if not alone:
+                return packed({}, found=False)
+            arrays = drawing_arrays(alone, world=False)
+            return packed(arrays, found=True, bounds=truth_bounds(alone[0]))
+        finally:
+            self.reading.begin()
+
+    def _alone_with_data(self, frame: int) -> list[Results]:
+        """Return a frame of all methods with its predictions and truth. Empty if one of them cannot be read alone."""
+        found = []
+        for method, results in zip(self.methods, self.results, strict=True):
+            alone = method.alone(results.tokens[frame])
+            if alone is None or is_map(alone):  # the drawings of a map need all frames
+                return []
+            found.append(alone)
+        return found
 
     def geometry(self) -> Answer:
         """Return whether predictions and truth are read, and what is known from them."""
@@ -231,7 +258,7 @@ class Explorer:
         if geometry is None:
             return packed({}, state="reading", done=self.reading.done, count=self.reading.count)
         known = {"order": geometry.order, "seconds": geometry.seconds, "tracks": geometry.tracks}
-        arrays = {name: array for name, array in known.items() if array is not None}
+        arrays: Arrays = {name: array for name, array in known.items() if array is not None}
         about = {"world": geometry.world, "bounds": geometry.bounds, "note": geometry.note}
         if geometry.tracks is not None:
             sheet = sheet_of(geometry.tracks)

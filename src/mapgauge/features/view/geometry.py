@@ -87,12 +87,15 @@ class Geometry:
 
     def arrays(self, frames: Sequence[int]) -> Arrays:
         """Return what the drawings of some frames show, by the names of the scripts."""
-        arrays: Arrays = {}
-        for k, method in enumerate(self.methods):
-            arrays |= geometry_arrays(
-                k, method.of_frames(frames), causes=None, advance=lambda: None, centred=self.world
-            )
-        return arrays
+        return drawing_arrays([method.of_frames(frames) for method in self.methods], world=self.world)
+
+
+def drawing_arrays(methods: Sequence[Results], *, world: bool) -> Arrays:
+    """Return what the drawings of all frames of some methods show, by the names of the scripts."""
+    arrays: Arrays = {}
+    for k, method in enumerate(methods):
+        arrays |= geometry_arrays(k, method, causes=None, advance=lambda: None, centred=world)
+    return arrays
 
 
 def _has_poses(results: Results) -> bool:
@@ -115,8 +118,10 @@ def frames_in_time(results: Results, poses: Sequence[Placing]) -> tuple[MapFrame
     side = next((side for side in reversed(sides) if side.poses is not None), sides[1])
     bare = side.keep(np.zeros(0, np.int64)).at([side.index[token] for token in results.tokens])
     bare = replace(bare, scenes=results.scenes, timestamps=timestamps_of(results, range(len(bare))))
+    if bare.poses is not None:
+        return bare, ""
     note = ""
-    for with_poses in poses if bare.poses is None else ():
+    for with_poses in poses:
         try:
             return with_poses(bare), ""
         except MapgaugeError as error:

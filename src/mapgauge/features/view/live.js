@@ -5,6 +5,7 @@ const heldFrames = new Map(); // by frame: its geometry, the last used ones at t
 const asked = new Map(); // by frame: the promise of its geometry
 const failures = new Map(); // by frame: why its geometry did not come
 const opened = performance.now();
+let unchecked; // the promise that a frame is drawn before all are read, or that it cannot be
 let known = { state: "reading", failure: "", bounds: null }; // about predictions and truth, from the server
 
 // The answer to a request. The address of the page ends with a slash, so that `path` is below it.
@@ -48,16 +49,35 @@ function request(frame) {
 // Waits until the chosen frame can be drawn, if one is chosen.
 const firstDrawing = async () => state.frame === null || request(state.frame);
 
+// Draws the chosen frame before all frames are read, if it can be read alone. It is asked for again after that: only then
+// it is known whether the files have what was evaluated.
+async function drawUnchecked() {
+  const frame = state.frame;
+  if (frame === null) return;
+  try {
+    const { found, bounds, arrays } = await packedFrom(`unchecked/${frame}`);
+    if (!found) return;
+    heldFrames.set(frame, { arrays, place: 0 });
+    known.bounds = bounds;
+  } catch {
+    return; // reading all frames says what is wrong
+  }
+  fitPanels();
+  showStatus();
+  redraw();
+}
+
 // Waits until predictions and truth are read, and draws the frame.
 async function awaitGeometry() {
   do {
     try {
-      known = await packedFrom("geometry");
+      known = { bounds: known.bounds, ...(await packedFrom("geometry")) };
     } catch (error) {
       known = { state: "failed", failure: error.message };
     }
     if (known.state === "reading") showStatus();
   } while (known.state === "reading");
+  heldFrames.clear(); // the frame that was not checked
   if (known.state === "ready") {
     meta.ego = !known.world;
     if (known.world) meta.region = null;
@@ -74,7 +94,8 @@ function readingNow() {
   const { done, count } = known;
   const seconds = Math.round((performance.now() - opened) / 1000);
   const methods = count > 1 ? `, ${done} of ${count} methods` : "";
-  return `Reading predictions and truth${methods}${seconds > 1 ? `, ${seconds} s` : ""} …`;
+  const drawn = heldFrames.size ? " The drawn frame is not checked yet." : "";
+  return `Reading predictions and truth${methods}${seconds > 1 ? `, ${seconds} s` : ""} …${drawn}`;
 }
 
 function showStatus() {
@@ -88,7 +109,8 @@ const source = {
   async load() {
     Object.assign(arrays, (await packedFrom("values")).arrays);
     showStatus();
-    awaitGeometry();
+    unchecked = new Promise((resolve) => setTimeout(resolve)).then(drawUnchecked); // the page is built before the timer
+    unchecked.finally(awaitGeometry);
     if (meta.tabs) tellTabs();
   },
 
@@ -113,7 +135,7 @@ const source = {
 
   // What needs the geometry is asked for after the first drawing, which would otherwise come later.
   async answer(what) {
-    if (what === "geometry") await firstDrawing();
+    await (what === "geometry" ? firstDrawing() : unchecked);
     return (await answerTo(`answer/${what}`)).json();
   },
 

@@ -250,15 +250,20 @@ class _Handler(BaseHTTPRequestHandler):
         _, token, *parts = address.path.split("/")
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):
             raise RefusedRequest(HTTPStatus.FORBIDDEN, "The address lacks the token that mapgauge view printed.")
-        if parts[:1] in (["alive"], ["closed"]) and len(parts) == 2:
-            (self.server.tabs.alive if parts[0] == "alive" else self.server.tabs.close)(parts[1])
-            return Reply(b"")
-        route = self.server.routes.get(parts[0] if parts else "")
-        if not parts or route is None:
-            raise RefusedRequest(HTTPStatus.NOT_FOUND, "There is nothing at this address.")
-        sent = []
+        match parts:
+            case ["alive", tab]:
+                self.server.tabs.alive(tab)
+                return Reply(b"")
+            case ["closed", tab]:
+                self.server.tabs.close(tab)
+                return Reply(b"")
+            case [name, *_] if name in self.server.routes:
+                route = self.server.routes[name]
+            case _:
+                raise RefusedRequest(HTTPStatus.NOT_FOUND, "There is nothing at this address.")
         if isinstance(route, Posted) != (self.command == "POST"):
             raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, "This address is not used in this way.")
+        sent = []
         if isinstance(route, Posted):
             route = route.answer
             sent = [self._sent()]

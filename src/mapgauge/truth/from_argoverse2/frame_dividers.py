@@ -226,7 +226,9 @@ def follow(borders: Borders, links: Links, *, by_end: bool) -> list[Fragment]:
         if start in entered or not after[start]:
             continue
         paths = list(_paths(after, start))
-        for path in sorted(paths, key=lambda path: order[path[-1]]) if by_end else paths:
+        if by_end:
+            paths.sort(key=lambda path: order[path[-1]])
+        for path in paths:
             names = (owner[step] for step in pairwise(path) if step in owner)
             lines.append(Fragment(np.array(path), tuple(dict.fromkeys(names))))
     return lines

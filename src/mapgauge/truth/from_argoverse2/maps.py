@@ -118,10 +118,17 @@ def join_ends(lines: Lines, distance: float) -> Lines:
             parts.append(end)
             end = partner[end ^ 1]
         if parts:
-            runs = [points[end // 2][:: -1 if end % 2 else 1] for end in parts]
+            runs = []
+            for end in parts:
+                run = points[end // 2]
+                if end % 2:  # it was met at its last point
+                    run = run[::-1]
+                runs.append(run)
             whole = np.concatenate([runs[0], *(run[1:] for run in runs[1:])])
             first = min(parts, key=lambda end: ids[end // 2])
-            joined.append((ids[first // 2], whole[::-1] if first % 2 else whole))
+            if first % 2:
+                whole = whole[::-1]
+            joined.append((ids[first // 2], whole))
     joined.sort(key=lambda line: line[0])
     return shapes.linestrings([line for _, line in joined]), [side_id for side_id, _ in joined]
 

@@ -63,14 +63,18 @@ def read_layers(path: Path, class_property: str | None, rename: Mapping[str, str
     invalid: list[str] = []
     for name in CLASSES:
         own = np.array([k for k in known.tolist() if classes[k] == name], np.int64)
-        parts, owner = (_areas if name == "ped_crossing" else _lines)(shapes[own])
+        is_area = name == "ped_crossing"
+        if is_area:
+            parts, owner = _areas(shapes[own])
+        else:
+            parts, owner = _lines(shapes[own])
         layers[name] = Layer.of(parts, _numbered([raw.names[k] for k in own[owner].tolist()]))
-        if name == "ped_crossing":
+        if is_area:
             layers[name], invalid = valid_polygons(parts, layers[name].ids)
         for k in set(own.tolist()).difference(own[owner].tolist()):
             if shapes[k] is None:
                 lacks = "a geometry"
-            elif name == "ped_crossing":
+            elif is_area:
                 lacks = "an area"
             else:
                 lacks = "a line"

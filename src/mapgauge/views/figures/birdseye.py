@@ -267,33 +267,32 @@ def view_of(assignments: list[Assignment], least: float, region: Region | None, 
     map, so that north is up.
     """
     forward = check_forward(forward) or assignments[0].forward
-    lines = [
-        line.points[:, :2]
-        for assignment in assignments
-        for line in (*assignment.truth, *(line for line in assignment.predictions if sure(line) >= least))
-        if len(line.points)
-    ]
-    low, high = (np.array([[*getattr(line, end)(axis=0)] for line in lines]) for end in ("min", "max"))
+    lines = []
+    for assignment in assignments:
+        certain = [line for line in assignment.predictions if sure(line) >= least]
+        lines += [line.points[:, :2] for line in (*assignment.truth, *certain) if len(line.points)]
+    low = np.array([line.min(axis=0) for line in lines])
+    high = np.array([line.max(axis=0) for line in lines])
     if region is not None:
         bounds = check_region(region, forward or "x")
         if not lines or len(region) == 4 or ((low <= bounds[2:]) & (high >= bounds[:2])).all(axis=1).any():
             return View(forward or "x", bounds, 1.0, confidence=least)
-    around = True
-    margin = 1.0
     if lines:
         low = low.min(axis=0)
         high = high.max(axis=0)
-        around = assignments[0].ego and is_around_origin(low, high)
-        if around:
-            margin = 1.0
-        else:
-            margin = 0.05 * float((high - low).max()) or 1.0
+    around = not lines or (assignments[0].ego and is_around_origin(low, high))
     if around:
         points = np.concatenate([*lines, EGO, EGO[:, ::-1]])
         low = points.min(axis=0)
         high = points.max(axis=0)
-    x_min, y_min, x_max, y_max = (float(value) for value in (*(low - margin), *(high + margin)))
-    return View(forward or ("x" if around else "y"), (x_min, y_min, x_max, y_max), 1.0, confidence=least, ego=around)
+        margin = 1.0
+        usual: Forward = "x"
+    else:
+        margin = 0.05 * float((high - low).max()) or 1.0
+        usual = "y"
+    x_min, y_min = (low - margin).tolist()
+    x_max, y_max = (high + margin).tolist()
+    return View(forward or usual, (x_min, y_min, x_max, y_max), 1.0, confidence=least, ego=around)
 
 
 def legend_of(panels: Sequence[Panel], colours: dict[str, str], view: View) -> list[Artist]:
@@ -515,11 +514,9 @@ def _assignment(method: Given, token: str) -> Assignment:
     if token not in method:
         raise InvalidInput(f"{method.name or 'frames'}: no frame {token!r}, which is in the scene of the first method")
     lines = method[token]
-    none = list[Instance]()
-    predicted = method.confidence is not None
-    return Assignment(
-        token, lines if predicted else none, none if predicted else lines, matches=[], forward=method.forward
-    )
+    if method.confidence is None:
+        return Assignment(token, [], lines, matches=[], forward=method.forward)
+    return Assignment(token, lines, [], matches=[], forward=method.forward)
 
 
 def paints_of(frames: Sequence[Assignment]) -> list[Paint] | None:

@@ -345,21 +345,24 @@ def _bars(methods: dict[str, Results], metric: Metric) -> tuple[dict[float, list
     rows: dict[float, list[float]] = {}
     labels: dict[float, str] = {}
     place = 0.0
-    classes = [
-        name
-        for name in dict.fromkeys(name for method in methods.values() for name in method.class_names)
-        if any(method.classes.get(name, {}).get(metric.main.key) is not None for method in methods.values())
-    ]
+    of_any = dict.fromkeys(name for method in methods.values() for name in method.class_names)
+
+    def has_value(class_name: str) -> bool:
+        """Whether any method has a value for a class."""
+        found = [method.classes.get(class_name, {}).get(metric.main.key) for method in methods.values()]
+        return any(value is not None for value in found)
+
+    classes = list(filter(has_value, of_any))
     named = most_frequent(classes, methods.values(), max(MOST_BARS // (len(methods) + (len(methods) > 1)), 6))
     for class_name in [*named, "mean"]:
-        bars = {
-            name: [float(values[part] or 0.0) for part in part_colours(metric)]
-            for name, method in methods.items()
-            if (values := method.mean if class_name == "mean" else method.classes.get(class_name, {})).get(
-                metric.main.key
-            )
-            is not None
-        }
+        bars = {}
+        for name, method in methods.items():
+            if class_name == "mean":
+                values = method.mean
+            else:
+                values = method.classes.get(class_name, {})
+            if values.get(metric.main.key) is not None:
+                bars[name] = [float(values[part] or 0.0) for part in part_colours(metric)]
         if len(methods) > 1 and bars:
             labels[place] = word_of(class_name)
             place += 0.9

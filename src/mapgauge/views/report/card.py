@@ -71,9 +71,15 @@ def _draw_classes(axes: "Axes", meta: dict[str, Any]) -> None:
     metric = meta["metrics"][0]
     rows = {name: [values.get(name, {}).get(metric["key"]) for values in meta["values"]] for name in meta["classes"]}
     known = {name: row for name, row in rows.items() if any(value is not None for value in row)}
-    sign = 1 if metric["lower"] else -1
-    worst = sorted(known, key=lambda name: -sign * max(sign * value for value in known[name] if value is not None))
-    shown = ["mean", *worst[:7]]
+
+    def worst_value(name: str) -> float:
+        """Return the worst value of a class, so that a larger number is worse."""
+        there: list[float] = [value for value in known[name] if value is not None]
+        if metric["lower"]:
+            return max(there)
+        return -min(there)
+
+    shown = ["mean", *sorted(known, key=worst_value, reverse=True)[:7]]
     known["mean"] = [values["mean"].get(metric["key"]) for values in meta["values"]]
     for y, name in enumerate(shown):
         row = known[name]
@@ -99,21 +105,25 @@ def _draw_classes(axes: "Axes", meta: dict[str, Any]) -> None:
     axes.set_ylim(len(shown) - 0.5, -0.6)
     axes.grid(visible=True, axis="x", linewidth=0.3, color=RAIL)
     axes.margins(x=0.08)
-    _plain(axes, f"{metric['title']} of each class ({'low' if metric['lower'] else 'high'} is good)")
+    if metric["lower"]:
+        good = "low"
+    else:
+        good = "high"
+    _plain(axes, f"{metric['title']} of each class ({good} is good)")
 
 
 def _draw_families(axes: "Axes", meta: dict[str, Any]) -> None:
     """Draw a bar for each method, at most six: the parts of its first metric."""
-    metric = meta["metrics"][0] if meta["metrics"] else None
-    parts = (
-        meta["groups"]
-        if meta["groups"]
-        else [
-            {"name": part["key"].replace("_", " "), "colour": part["colour"], "causes": [part["key"]]}
-            for part in (metric["parts"] if metric else [])
-        ]
-    )
-    if metric is None or not parts:
+    if not meta["metrics"]:
+        axes.set_axis_off()
+        return
+    metric = meta["metrics"][0]
+    parts = list(meta["groups"])
+    if not parts:  # without causes, the parts of the metric itself
+        for part in metric["parts"]:
+            name = part["key"].replace("_", " ")
+            parts.append({"name": name, "colour": part["colour"], "causes": [part["key"]]})
+    if not parts:
         axes.set_axis_off()
         return
     names = meta["methods"][:6]

@@ -12,13 +12,16 @@ from mapgauge.frames.instances import is_box
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.metrics.causes import CAUSES, CAUSES_OF_PLD, family_of, label_of
 from mapgauge.metrics.explaining import EXPLAINING
+from mapgauge.metrics.groups import Block
 from mapgauge.metrics.metric import Metric
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import family_colours, part_colours
+from mapgauge.protocols import Protocol
 from mapgauge.results.causes import causes, compare_causes
-from mapgauge.results.instance_costs import instances_of
+from mapgauge.results.instance_costs import check_settings, instances_of_block
 from mapgauge.results.intervals import Difference
 from mapgauge.results.results import Results
+from mapgauge.scoring.data import by_class
 from mapgauge.typing import Floats
 from mapgauge.views.pictograms import PICTURES
 from mapgauge.views.report.frames import all_numbers
@@ -31,13 +34,13 @@ def has_causes(results: Results) -> bool:
     return PLD.name in results.metrics and protocol.order == 1 and results.geometry is not None
 
 
-def cause_columns(results: Results) -> Arrays:
-    """Return the costs of all instances by cause, in the order of the drawings. The results must have their data.
+def cause_columns(block: Block, protocol: Protocol) -> Arrays:
+    """Return the costs of the instances of a block by cause, in the order of the drawings.
 
     An instance has few causes, so the columns have the causes that cost something, and how many each instance has.
     """
-    instances = instances_of(results)
-    x, y = results.need_data().sorted_sides
+    instances = instances_of_block(block, protocol, check_settings(protocol))
+    x, y = map(by_class, block.sides)
     sides = {"predictions": (x, instances.predicted), "truth": (y, instances.true)}
     return {
         f"{name}.{key}": column
@@ -116,10 +119,10 @@ class CausesSection(Section):
             with_metrics(method, EXPLAINING)
         return [with_metrics(method, [CAUSES_OF_PLD.name]) for method in methods]
 
-    def columns(self, results: Results, wanted: bool | None) -> Arrays:
-        """Return the causes of all instances."""
+    def columns(self, block: Block, results: Results, wanted: bool | None) -> Arrays:
+        """Return the causes of the instances of a block."""
         if wanted is not False and has_causes(results):
-            return cause_columns(results)
+            return cause_columns(block, results.protocol)
         return {}
 
     def added(self, methods: Sequence[Results], drawn: Sequence[int], wanted: bool | None) -> Added:

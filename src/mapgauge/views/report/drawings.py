@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +41,18 @@ class DrawnPredictions(NamedTuple):
 
 
 def drawings(
-    results: Results, advance: Callable[[], None], *, centred: bool = False, least: float = 0.0
+    results: Results,
+    advance: Callable[[], None],
+    *,
+    centred: bool = False,
+    least: float = 0.0,
+    more: Callable[[Block], Arrays] | None = None,
 ) -> DrawnPredictions:
     """Return the geometry of all frames of one method as columns. The results must have their data.
 
     ``advance`` is called after each frame. With ``centred``, as for a map, the centre of every frame is the origin.
-    Predictions with a confidence below ``least`` are left out unless they are matched or linked.
+    Predictions with a confidence below ``least`` are left out unless they are matched or linked. ``more`` returns
+    further columns of a block, of all its instances.
     """
     protocol = results.protocol
     if protocol.cutoffs:
@@ -54,26 +60,31 @@ def drawings(
     else:
         cutoff = None
 
-    def work(block: Block) -> list[tuple[Assignment, Flags]]:
+    def work(block: Block) -> tuple[list[tuple[Assignment, Flags]], Arrays]:
         drawn = []
         for frame in match_frames(block, protocol, cutoff):
             placed = _around_centre(frame) if centred else frame
             kept = _certain_or_matched(placed, least)
             drawn.append((_with_predictions(placed, kept), kept))
             advance()
-        return drawn
+        return drawn, more(block) if more is not None else {}
 
     blocks = results.need_data().in_blocks(work, known=results.scores)
-    frames = [frame for block in blocks for frame, _ in block]
-    kept = np.concatenate([np.zeros(0, np.bool_), *(flags for block in blocks for _, flags in block)])
+    frames = [frame for drawn, _ in blocks for frame, _ in drawn]
+    kept = np.concatenate([np.zeros(0, np.bool_), *(flags for drawn, _ in blocks for _, flags in drawn)])
     labels = {name: label for label, name in enumerate(results.class_names)}
     arrays: Arrays = {}
-    for side in ("predictions", "truth", *(["ignored"] if any(frame.ignored for frame in frames) else [])):
+    sides = ["predictions", "truth"]
+    if any(frame.ignored for frame in frames):
+        sides.append("ignored")
+    for side in sides:
         arrays |= {f"{side}.{key}": column for key, column in _columns(frames, side, labels).items()}
     if cutoff is not None:
         arrays["predictions.far"] = levels_of_frames(frames)
     arrays |= {f"matches.{key}": column for key, column in _match_columns(frames, protocol).items()}
     arrays |= {f"links.{key}": column for key, column in _link_columns(frames).items()}
+    for name in blocks[0][1]:
+        arrays[name] = np.concatenate([columns[name] for _, columns in blocks])
     return DrawnPredictions(arrays | {"scale": _scale(results)}, kept)
 
 
@@ -153,18 +164,20 @@ def _around_centre(frame: Assignment) -> Assignment:
 
 def _columns(frames: list[Assignment], side: str, labels: dict[str, int]) -> Arrays:
     """Return the columns of the instances of one side of all frames. Ignored ones are as in the file."""
-    instances = [instance for frame in frames for instance in getattr(frame, side)]
-    offsets = _offsets([len(instance.points) for instance in instances])
-    lines = [  # with x forward and y to the left, so that the panels of all methods have the same axes
-        instance.points[:, 1::-1] * (1.0, -1.0) if frame.forward == "y" else instance.points[:, :2]
-        for frame in frames
-        for instance in getattr(frame, side)
-    ]
+    instances: list[Instance] = []
+    lines = []
+    confidence = []
+    for frame in frames:
+        for instance in getattr(frame, side):
+            instances.append(instance)
+            lines.append(_with_x_forward(instance.points, frame.forward))
+            confidence.append(_confidence_of(instance))
+    offsets = _offsets([len(line) for line in lines])
     coords = np.concatenate([np.empty((0, 2)), *lines]) * CENTIMETRES
-    largest = float(np.abs(coords).max(initial=0.0))
-    kind = np.int16 if largest < np.iinfo(np.int16).max else np.int32
+    kind: type[np.signedinteger[Any]] = np.int16
+    if np.abs(coords).max(initial=0.0) >= np.iinfo(np.int16).max:
+        kind = np.int32
     bound = np.iinfo(kind).max
-    confidence = [1.0 if instance.confidence is None else instance.confidence for instance in instances]
     return {
         "frames": _offsets([len(getattr(frame, side)) for frame in frames]).astype(np.int32),
         "label": np.array([labels[instance.class_name] for instance in instances], np.int32),
@@ -173,6 +186,21 @@ def _columns(frames: list[Assignment], side: str, labels: dict[str, int]) -> Arr
         "points": offsets.astype(np.int32),
         "coords": steps(np.rint(coords).clip(-bound, bound).astype(kind), offsets),
     }
+
+
+def _confidence_of(instance: Instance) -> float:
+    """Return the confidence of an instance; 1 for truth."""
+    if instance.confidence is None:
+        return 1.0
+    return instance.confidence
+
+
+def _with_x_forward(points: Floats, forward: str | None) -> Floats:
+    """Return points with x forward and y to the left, so that the panels of all methods have the same axes."""
+    if forward == "y":
+        turned: Floats = points[:, 1::-1] * (1.0, -1.0)
+        return turned
+    return points[:, :2]
 
 
 def _match_columns(frames: list[Assignment], protocol: Protocol) -> Arrays:

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from mapgauge.frames.links import LINK_STATES
 from mapgauge.markup import THINNEST, WIDEST, Html, escaped, joined
 from mapgauge.metrics.colours import FAR
+from mapgauge.metrics.groups import Block
 from mapgauge.metrics.metric import Metric, SumRows
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import COLOURS, colours_of, part_colours, setting_of, title_of
@@ -118,11 +118,14 @@ def geometry_arrays(
     Unmatched predictions with a confidence below ``least`` are left out. The other arguments are those of
     ``drawings``, and ``causes`` as in ``write_report``.
     """
-    # The drawings and the causes of their instances look at the same groups.
-    results = replace(results, geometry=results.need_data().keeping_blocks())
-    columns, kept = drawings(results, advance, centred=centred, least=least)
-    for section in sections():
-        columns |= section.columns(results, causes)
+
+    def of_sections(block: Block) -> Arrays:
+        columns: Arrays = {}
+        for section in sections():
+            columns |= section.columns(block, results, causes)
+        return columns
+
+    columns, kept = drawings(results, advance, centred=centred, least=least, more=of_sections)
     if "predictions.causes" in columns:
         costs = np.repeat(kept, columns["predictions.causes"])
         columns["predictions.causes"] = columns["predictions.causes"][kept]

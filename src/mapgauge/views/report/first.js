@@ -326,7 +326,7 @@ function showWhere() {
   const has = (key) => ranges.some((_, r) => answer.methods.some((method) => isNumber(method.ranges[r]?.[key])));
   const key = has("found") ? "found" : "pld"; // what is found is known only with predictions and truth
   if (!has(key) || (isPanelComing && key === "pld")) {
-    const about = isPanelComing ? "The map comes when predictions and truth are read." : "There is no map of places for these results. Evaluate with --ranges to see the values near and far.";
+    const about = isPanelComing ? "The map is made after predictions and truth are read." : "There is no map of places for these results. Evaluate with --ranges to see the values near and far.";
     slot.replaceChildren(element("p", { className: "quiet", textContent: about }));
     return;
   }

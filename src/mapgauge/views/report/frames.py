@@ -1,7 +1,7 @@
 """The frames of the report: columns of numbers, and the choice of frames to draw."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations, permutations, zip_longest
 from typing import Any
 
@@ -86,17 +86,30 @@ def scene_numbers(results: Results, scenes: Sequence[str] | None) -> Floats | No
     lists = lists_of_frames(results.metrics)
     if scenes is None or not lists:
         return None
-    metric, _ = lists[0]
-    only = replace(results, metrics=(metric.name,))
+    metric, rows = lists[0]
     frames: dict[str, list[int]] = {}
     for frame, scene in enumerate(scenes):
         frames.setdefault(scene, []).append(frame)
-    columns = []
-    for some in frames.values():
-        of_scene = only.of_frames(some)
-        values = [of_scene.mean, *of_scene.classes.values()]
-        columns.append([value.get(metric.main.key) for value in values])
-    return np.array(columns, np.float64).T
+    scores = results.scores
+    block = scores.sums[metric.name][0]  # (frames, classes, columns)
+    flat = block.reshape(len(block), -1)
+    pooled = [[math.fsum(terms) for terms in flat[some].T.tolist()] for some in frames.values()]
+    sums = np.array(pooled).reshape(-1, block.shape[2])
+    values = rows.values(sums, results.protocol)[metric.main.key].reshape(len(frames), -1)
+    counts = scores.predicted + scores.true
+    compared = np.array([counts[some].any(axis=0) for some in frames.values()])
+    compared &= [metric.covers(name, results.protocol) for name in results.class_names]
+    by_class = np.where(compared, values, np.nan)
+    means = [_mean(row) for row in by_class.tolist()]
+    return np.column_stack([means, by_class]).T
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Return the mean of the values that exist, NaN if none does. It is rounded as the means of results are."""
+    known = [value for value in values if not math.isnan(value)]
+    if not known:
+        return math.nan
+    return math.fsum(known) / len(known)
 
 
 RANDOM = "random sample"

@@ -13,8 +13,9 @@ from mapgauge.results.comparison import Comparison, compare, plain_keys
 from mapgauge.results.notebook import comparison_html, summary_html
 from mapgauge.results.results import Results
 from mapgauge.views.report.explorer import STYLES, in_order_of
+from mapgauge.views.report.explorer_part import explorer_part
 from mapgauge.views.report.first import first_elements, first_meta, panel_of_sections
-from mapgauge.views.report.page import explorer_part, page_of, prepared
+from mapgauge.views.report.page import page_of, prepared
 from mapgauge.views.report.summary import StaticPage
 
 FRAMES = 24  # that can be drawn; a notebook keeps every output

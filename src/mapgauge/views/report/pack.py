@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.markup import Html
+from mapgauge.metrics.groups import Block
 from mapgauge.metrics.metric import Metric
 from mapgauge.results.intervals import Difference
 from mapgauge.results.results import Results
@@ -58,8 +59,11 @@ class Section:
         """Return the frames of scenes that should be drawn as a whole, the first ones first."""
         return []
 
-    def columns(self, results: Results, wanted: bool | None) -> Arrays:
-        """Return further columns of the drawn frames of a method."""
+    def columns(self, block: Block, results: Results, wanted: bool | None) -> Arrays:
+        """Return further columns of some frames that are drawn. Those of all blocks are joined.
+
+        ``block`` has the frames as they were resampled and matched for the drawings. ``results`` are those of a method.
+        """
         return {}
 
     def added(self, methods: Sequence[Results], drawn: Sequence[int], wanted: bool | None) -> Added:

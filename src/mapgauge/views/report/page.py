@@ -5,45 +5,41 @@ frames and the drawings, from arrays inside the page (``pack``).
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import count as counting
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mapgauge.answers.answer import Answer, combined, explain
+from mapgauge.answers.pairs import fits
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.io.files.writing import save
 from mapgauge.markup import Html, html, joined
-from mapgauge.results.comparison import check_comparable, compare, method_names
-from mapgauge.results.frame_query import FrameTable
+from mapgauge.metrics.table import METRICS
+from mapgauge.results.comparison import Comparison, check_comparable, compare, method_names
+from mapgauge.results.intervals import Estimate
 from mapgauge.results.query import Query, parse
 from mapgauge.results.results import Results
 from mapgauge.results.slices import Slices
 from mapgauge.results.tags import Tags
-from mapgauge.results.values import InputRecords, lists_of_frames
+from mapgauge.results.values import InputRecords
 from mapgauge.typing import Progress
 from mapgauge.views.report.card import write_card
-from mapgauge.views.report.drawings import is_map, least_drawn
 from mapgauge.views.report.explorer import (
     STYLES,
-    described,
     explorer_elements,
     filled,
-    geometry_arrays,
     in_order_of,
     joined_script,
     meta_text,
     resource,
-    scene_arrays,
     script_hash,
     section_resource,
 )
+from mapgauge.views.report.explorer_part import ExplorerPart, explorer_part
 from mapgauge.views.report.first import first_elements, first_meta, panel_of_sections
-from mapgauge.views.report.frames import all_numbers, choose, frame_numbers
-from mapgauge.views.report.further import LIMITS, FurtherFrames, Limits
-from mapgauge.views.report.pack import Arrays, Section, pack
+from mapgauge.views.report.further import LIMITS, Limits
 from mapgauge.views.report.sections import sections
 from mapgauge.views.report.summary import StaticPage, summary
 
@@ -165,7 +161,7 @@ def made_report(
         _check_answer(answer, called)
     ordered = [methods[0], *(in_order_of(methods[0], method) for method in methods[1:])]
     with ThreadPoolExecutor(2) as pool:  # the comparison runs mostly in kernels, and the rest mostly in Python
-        comparing = pool.submit(compare, methods, names=called)
+        comparing = pool.submit(_comparison_of, methods, called, answer)
         explaining = []
         if answer is None:
             explaining = [pool.submit(explain, method, name) for method, name in zip(methods, called, strict=True)]
@@ -205,6 +201,24 @@ def _check_answer(answer: Answer, names: Sequence[str]) -> None:
         raise InvalidInput(f"answer is about {', '.join(about)}, expected one about {', '.join(names)}")
 
 
+def _comparison_of(methods: Sequence[Results], names: Sequence[str], answer: Answer | None) -> Comparison:
+    """Return the comparison that the answer was made from if it has what the page shows, and otherwise a new one."""
+    if answer is not None and answer.comparison is not None:
+        known = answer.comparison
+        if fits(known, names) and all(map(_has_values, known.estimates, methods)):
+            return known
+    return compare(methods, names=names)
+
+
+def _has_values(estimates: Mapping[str, Mapping[str, Estimate]], results: Results) -> bool:
+    """Whether estimates are those of results, with all their metrics."""
+    for metric in results.metrics:
+        key = METRICS[metric].main.key
+        if key not in estimates["mean"] or estimates["mean"][key].value != results.mean.get(key):
+            return False
+    return True
+
+
 def prepared(
     methods: list[Results], names: Sequence[str] | None, causes: bool | None
 ) -> tuple[list[Results], Sequence[str]]:
@@ -214,153 +228,6 @@ def prepared(
     called = method_names(methods, names)
     check_comparable(methods, called)
     return methods, called
-
-
-class ExplorerPart(NamedTuple):
-    """The list of frames and the drawings."""
-
-    meta: dict[str, Any]
-    data: str  # the arrays
-    later: list[str]  # arrays of further frames, which the page reads later
-    sections: list[Section]  # that have scripts, styles and elements
-    about: str  # which frames can be drawn, in words
-
-
-def explorer_part(
-    methods: Sequence[Results],
-    names: Sequence[str],
-    frames: int | Query | None,
-    causes: bool | None,
-    tags: Tags | None,
-    progress: Progress | None,
-    limits: Limits = LIMITS,
-) -> ExplorerPart:
-    """Return what the list and the drawings show. The arguments are as in ``write_report``."""
-    first = methods[0]
-    every = [all_numbers(method) for method in methods]
-    numbers = [frame_numbers(method, table) for method, table in zip(methods, every, strict=True)]
-    columns = FrameTable(first, tags).columns
-    metrics = [metric for metric, _ in lists_of_frames(first.metrics)]
-    scenes = [some for section in sections() for some in section.scenes(methods)]
-
-    def ranked(count: int) -> dict[int, list[str]]:
-        """Return so many frames, and why each was chosen."""
-        return choose(metrics, names, numbers, count=count, classes=first.class_names, scenes=scenes)
-
-    if isinstance(frames, Query):
-        chosen = {frame: [frames.text] for frame in FrameTable(first, tags).where(frames)}
-    elif frames is None:
-        chosen = ranked(limits.frames)
-    else:
-        chosen = ranked(frames)
-    total = len(first.tokens)
-    if all(method.geometry is not None for method in methods):
-        drawn = list(chosen)
-    else:
-        drawn = []
-    if drawn and frames is None:
-        others = sorted(set(range(total)) - set(drawn))
-    else:
-        others = []
-    further = FurtherFrames(others, limits)
-    steps = counting(1)
-
-    def advance() -> None:
-        if progress is not None:
-            progress(next(steps), (len(drawn) + further.expected) * len(methods))
-
-    arrays: Arrays = scene_arrays(methods)
-    world = bool(drawn) and is_map(first)
-    for k, (method, table) in enumerate(zip(methods, numbers, strict=True)):
-        arrays |= {f"{k}.value.{key}": column for key, column in table.items()}
-        arrays |= {f"{k}.where.{name}": column for name, column in every[k].items()}
-        if drawn:
-            arrays |= geometry_arrays(k, method.of_frames(drawn), causes, advance=advance, centred=world)
-
-    def drawings(some: Sequence[int]) -> Arrays:
-        """Return the drawings of some further frames, without what is faint."""
-        found: Arrays = {}
-        for k, method in enumerate(methods):
-            part = method.of_frames(some)
-            found |= geometry_arrays(k, part, causes, advance=advance, centred=world, least=limits.faint)
-        return found
-
-    def worst(room: int) -> set[int]:
-        """Return the worst frames that are not drawn yet, as many as there is room for."""
-        known = {*drawn, *further.drawn}
-        return set(ranked(len(known) + room)) - known
-
-    further.draw(drawings, worst)
-    additions = {section: section.added(methods, drawn, causes) for section in sections()}
-    for added in additions.values():
-        arrays |= added.arrays
-    directory, data = pack(arrays)
-    reasons = list(dict.fromkeys(reason for frame in drawn for reason in chosen[frame]))
-    meta = described(methods, names, world=world) | {
-        "where": list(columns),
-        "tags": {name: columns[name]._asdict() for name in (tags.kinds if tags else ())},
-        "drawn": drawn,
-        "reasons": reasons,
-        "later": further.blocks,
-        "why": [[reasons.index(reason) for reason in chosen[frame]] for frame in drawn],
-        "least": least_drawn(methods) if drawn else 0.0,
-        "arrays": directory,
-    }
-    for added in additions.values():
-        meta |= added.meta
-    about = [_about_drawings(methods, drawn, frames, further=further)]
-    if world:
-        about.append("The data are a map. Each frame is drawn around its centre, without an ego.")
-    about += [added.about for added in additions.values() if added.about]
-    scripted = [section for section, added in additions.items() if section.resource and added.meta]
-    return ExplorerPart(meta, data, further.texts, sections=scripted, about=" ".join(about))
-
-
-def _about_drawings(
-    methods: Sequence[Results], drawn: Sequence[int], frames: int | Query | None, further: FurtherFrames
-) -> str:
-    """Return sentences about the frames that the page can draw."""
-    total = len(methods[0].tokens)
-    later = len(further.drawn)
-    if any(method.geometry is None for method in methods):
-        return (
-            "No frame can be drawn, because the results were loaded from a file without the geometry. "
-            "Write the report again: in Python with load_results(path, predictions, truth), in the shell with "
-            "mapgauge report RESULTS,predictions=FILE,truth=FILE. "
-            f"The list has the values of all {total:,} frames."
-        )
-    if len(drawn) == total:
-        if total == 1:
-            return "The frame can be drawn."
-        return f"All {total:,} frames can be drawn."
-    if later:
-        faint = (
-            f"In {later:,} of them, predictions that are not matched and have a confidence "
-            f"below {further.limits.faint:g} are left out."
-        )
-        if len(drawn) + later == total:
-            return f"All {total:,} frames can be drawn. {faint}"
-        return (
-            f"{len(drawn) + later:,} of {total:,} frames can be drawn, which take about "
-            f"{further.limits.megabytes:g} MB. They have a "
-            f"dot in the list, which has the values of all frames. {faint}"
-        )
-    if isinstance(frames, Query):
-        return f"{len(drawn):,} of {total:,} frames can be drawn, for which {frames.text}. They have a dot in the list."
-    ranked = any(True for _ in lists_of_frames(methods[0].metrics))
-    if ranked:
-        how = (
-            "the worst by each value and its parts, "
-            + ("those with the largest differences between methods, " if len(methods) > 1 else "")
-            + "and a random sample"
-        )
-    else:
-        how = "a random sample"
-    return (
-        f"{len(drawn):,} of {total:,} frames can be drawn: {how}. They have a dot in the list, and the page says why "
-        "each was chosen. The list has the values of all frames. To draw more, pass frames= to write_report, or "
-        "--frames to mapgauge report."
-    )
 
 
 def _without_folders(results: Results) -> Results:

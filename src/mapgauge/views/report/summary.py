@@ -94,8 +94,11 @@ def _scoreboard(methods: Sequence[Results], comparison: Comparison) -> Html:
                 text = html('<span class="best">{} <b title="no value is decided to be better">best</b></span>', text)
             cells.append(text)
         about_main = [_whisker(values[main], bounds)]
+        chosen = {}
+        if k:
+            chosen["method"] = str(k)
         if colours:
-            about_main.append(_bar(method.mean, colours, words, chosen={"method": str(k)} if k else {}))
+            about_main.append(_bar(method.mean, colours, words, chosen=chosen))
         if several:
             difference = comparison.differences.get((comparison.names[0], name), {}).get("mean", {}).get(main)
             about_main.append(_verdict(difference, metric) if k else Html(""))
@@ -190,13 +193,12 @@ def _worries(methods: Sequence[Results], names: Sequence[str]) -> Html:
 
 def _other_findings(methods: Sequence[Results]) -> Html:
     """Return how many warnings and notes there are, in words."""
-    counts = {
-        level: len({finding.text for method in methods for finding in method.findings if finding.level == level})
-        for level in LEVELS[1:]
-    }
-    others = " and ".join(
-        f"{counts[level]} {level}{'s' if counts[level] > 1 else ''}" for level in LEVELS[1:] if counts[level]
-    )
+    parts = []
+    for level in LEVELS[1:]:
+        texts = {finding.text for method in methods for finding in method.findings if finding.level == level}
+        if texts:
+            parts.append(counted(len(texts), level))
+    others = " and ".join(parts)
     if not others:
         return Html("")
     return html('<p><a href="#findings">{}</a> about the inputs.</p>', others)
@@ -464,7 +466,11 @@ def _bars_of(metric: Metric, methods: Sequence[Results], names: Sequence[str]) -
                 values = result.mean
             else:
                 values = result.classes[name]
-            chosen = ({"method": str(k)} if k else {}) | ({} if name == "mean" else {"of": name})
+            chosen = {}
+            if k:
+                chosen["method"] = str(k)
+            if name != "mean":
+                chosen["of"] = name
             heads = [name, *[called] * several]
             bar = _bar(values, colours, words, chosen=chosen)
             cells.append([*heads, bar, *(number(values[part]) for part in colours)])
