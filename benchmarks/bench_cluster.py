@@ -34,7 +34,7 @@ from mapgauge.io.dataset import DatasetWriter, open_dataset
 from mapgauge.results.folder import Folder
 from mapgauge.results.loading import results_of
 
-FRAMES = 50_000
+FRAMES = 100_000
 BLOCK = 2_000  # frames that are generated; all other frames repeat them
 WORKERS = 2
 PROTOCOL = mg.protocol("paper-60x30")

@@ -28,7 +28,7 @@ from mapgauge.scoring.prepare import prepare
 from mapgauge.scoring.score import score_frames
 
 FRAMES = 6019  # nuScenes val
-ROUNDS = 2
+ROUNDS = 3
 PROTOCOL = mg.protocol("paper-60x30")
 METRICS = {"PLD": ("pld",), "Chamfer-AP": ("ap_chamfer",), "Fréchet-AP": ("ap_frechet",)}
 ALL = tuple(name for names in METRICS.values() for name in names)

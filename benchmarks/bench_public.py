@@ -23,7 +23,7 @@ from mapgauge.demo import demo_world
 from mapgauge.protocols import Protocol
 
 FOLDER = Path(__file__).parents[1] / "tests" / "data" / "parity"
-ROUNDS = 2
+ROUNDS = 3
 MORE = 10  # rounds of mapgauge for one of the baseline, which takes longer
 TOLERANCE = 1e-9
 FAR = 100.0  # metres, in the place of a distance that MapTR does not compute

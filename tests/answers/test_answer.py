@@ -56,9 +56,11 @@ def test_one_method_has_its_figures_from_the_tables(world: tuple[mg.MapFrames, .
     assert [ring["pld"] for ring in facts.ranges] == [results.mean[f"pld:{k}-{k + 10}m"] for k in (0, 10, 20)]
     said = texts(answer)
     assert f"Finds {100 * found / true:.0f} % of the map" in said
-    assert f"PLD of {results.mean['pld']:.3f}" in said
+    largest = max(facts.families, key=lambda family: facts.families[family])  # type: ignore[index]
+    share = facts.families[largest] / (results.mean["pld"] or 1)
+    assert f"Largest causes of PLD: {largest} {100 * share:.0f} %, " in said
     worst = max(results.classes, key=lambda name: results.classes[name]["pld"] or 0)
-    assert f"Worst class: {worst} (PLD {results.classes[worst]['pld']:.3f})" in said
+    assert f"Worst class: {worst}. Worst range: 20 to 30 m." in said
 
 
 def test_metrics_that_were_not_scored_are_computed_from_the_geometry(world: tuple[mg.MapFrames, ...]) -> None:
@@ -337,6 +339,19 @@ def test_lengths_by_distance_add_up_and_do_not_depend_on_the_axes(
     assert sum(true) == pytest.approx(facts.true_length)
     assert sum(found) == pytest.approx(facts.found_length)
     assert found[0] / true[0] > found[2] / true[2]  # the demo world is harder far away
+
+
+@pytest.mark.parametrize("region", [(60.0, 30.0), (100.0, 50.0)])
+def test_rings_are_named_one_by_one_unless_there_are_many(region: tuple[float, float]) -> None:
+    lines = [[[start + 1.0, 0.0], [start + 9.0, 0.0]] for start in range(0, int(region[0] / 2), 10)]
+    truth = frames_of(lines)
+    settings = ONE_CLASS.replace(region=region)
+    found = frames_of([lines[0]]).with_confidence(1)
+    said = texts(mg.answer(mg.evaluate(found, truth, settings)))
+    if region[0] == 60:
+        assert "Finds 100 % up to 10 m from the vehicle, 0 % from 10 to 20 m, 0 % beyond." in said
+    else:
+        assert "Finds 100 %, 0 %, 0 %, 0 % in rings of 10 m from the vehicle, 0 % beyond." in said
 
 
 def test_methods_are_told_by_distance_in_one_sentence() -> None:

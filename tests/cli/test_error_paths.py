@@ -50,6 +50,20 @@ def test_an_interrupted_streamed_evaluation_says_what_is_finished(
     assert (done.returncode, done.stderr) == (130, f"mapgauge: {said}\n")
 
 
+@pytest.mark.parametrize("quiet", [[], ["--quiet"]])
+def test_an_interrupted_evaluation_says_how_many_frames_were_done(
+    call: Run, monkeypatch: pytest.MonkeyPatch, quiet: list[str]
+) -> None:
+    def interrupted(*_: Any, progress: Any, **__: Any) -> None:
+        progress(1200, 6019)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mapgauge.cli.runs.evaluate_frames", interrupted)
+    done = call("evaluate", "good.json", "truth.geojson", *quiet)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "mapgauge: interrupted after 1,200 of 6,019 frames; nothing was written\n"
+
+
 def test_scenes_from_a_damaged_data_set_are_refused(call: Run, tmp_path: Path) -> None:
     (tmp_path / "scenes").mkdir()
     (tmp_path / "scenes" / "a.parquet").write_bytes(b"PAR1")

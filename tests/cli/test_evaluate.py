@@ -12,6 +12,7 @@ from tests.cli.conftest import FRAMES, Run
 from tests.shared_data import PARITY
 
 import mapgauge as mg
+from mapgauge.demo import demo_world
 from mapgauge.markup import columns_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "json-output.md"
@@ -209,8 +210,10 @@ def test_turned_axes_are_told_with_the_option_that_helps(call: Run) -> None:
     predictions, truth = PARITY / "nuscmap_results_good.json.gz", PARITY / "tmp_gts_demo_60x30.pkl"
     arguments = ("evaluate", predictions, truth, "--metrics", "pld")
     done = call(*arguments)
-    assert "error: the predictions are turned by 90 degrees" in done.stdout
-    assert f"Use {predictions},rotate=-90" in " ".join(done.stdout.split())
+    text = " ".join(done.stdout.split())
+    assert "error: do not trust these numbers: the predictions are turned by 90 degrees" in text
+    assert f"Use {predictions},rotate=-90" in text
+    assert text.count("turned by 90 degrees") == 1  # the answer does not repeat it
     assert done.stderr == "mapgauge: 1 of the findings above is an error: do not trust the numbers\n"
     quiet = call(*arguments, "--csv")
     assert quiet.stderr.startswith("error: the predictions are turned by 90 degrees")
@@ -366,4 +369,45 @@ def test_the_worst_frame_is_the_first_of_the_list_of_frames(call: Run, world: Pa
     done = call("evaluate", tmp_path / "some.json", "truth.geojson", "--metrics", "pld", "-o", tmp_path / "r.mg")
     first = call("frames", tmp_path / "r.mg", "--tokens", "--worst", "1").stdout.strip()
     assert first != empty
-    assert command_in(done.stdout)[command_in(done.stdout).index("--frame") + 1] == first
+    words = command_in(done.stdout)
+    assert call(*words[:-1], tmp_path / words[-1]).stdout.startswith(f"{first}, ")
+
+
+def test_the_worst_of_chosen_frames_is_named(call: Run, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    best = call("frames", "good.mg", "--tokens").stdout.split()[-1]
+    (tmp_path / "few.txt").write_text(best, encoding="utf-8")
+    done = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld", "--tokens", tmp_path / "few.txt")
+    words = command_in(done.stdout)
+    assert call(*words[:-1], tmp_path / words[-1]).stdout.startswith(f"{best}, ")
+
+
+@pytest.fixture(scope="module")
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that ``mapgauge demo`` writes: 80 frames of 8 scenes."""
+    folder = tmp_path_factory.mktemp("scenes")
+    for quality in ("good", "poor"):
+        predictions, truth = demo_world(80, quality=quality)
+        mg.write(predictions, folder / f"{quality}.json", "streammapnet")
+    mg.write(truth, folder / "truth.geojson")
+    return folder
+
+
+@pytest.mark.parametrize(("methods", "most"), [(["good.json"], 16), (["good.json", "poor.json"], 18)])
+@pytest.mark.parametrize("ranges", [[], ["--ranges", "0,10,20,30"]])
+def test_a_usual_run_takes_about_15_lines(
+    call: Run, scenes: Path, methods: list[str], most: int, ranges: list[str]
+) -> None:
+    done = call("evaluate", *methods, "truth.geojson", *ranges, cwd=scenes)
+    lines = done.stdout.splitlines()
+    assert len(lines) <= most + bool(ranges)
+    assert max(map(columns_of, lines)) <= 80
+    for part in (
+        "against truth.geojson: 80 frames, 8 scenes",
+        " PLD  parts ",
+        "to lower PLD to",
+        "Worst frame",
+        "notes",
+    ):
+        assert part in done.stdout
+    assert ("PLD by distance: 0 to 10 m" in done.stdout) == (bool(ranges) and len(methods) == 1)

@@ -17,8 +17,17 @@ def test_compare_prints_values_and_differences_with_intervals(call: Run) -> None
     assert "mean (paper-60x30), with intervals of 95% from 1000 draws of 2 scenes" in done.stdout
     assert re.search(r"^good +0\.\d{3} \[0\.\d{3}, [01]\.\d{3}\]", done.stdout, re.M)
     assert re.search(r"^PLD +\+0\.\d{3} \[[+-]\d\.\d{3}, \+\d\.\d{3}\]  +too few scenes to decide$", done.stdout, re.M)
-    told = done.stderr + done.stdout
+    told = " ".join(done.stdout.split())
     assert "2 scenes are too few to decide which method is better. Evaluate at least 5 scenes" in told
+
+
+def test_sentences_of_compare_fit_80_columns_in_a_pipe(call: Run) -> None:
+    other = "poor.mg,name=a_method_with_a_long_name"
+    text = call("compare", "good.mg", other, "--correction", "holm").stdout
+    rows = re.compile(r"\S {2,}\S")  # of tables, which have their full width in a pipe
+    assert all(rows.search(line) for line in text.splitlines() if len(line) > 80)
+    assert "Whether a_method_with_a_long_name or good is better cannot be told: 2 scenes are\n  too few;" in text
+    assert "  least 5 scenes\n" in text
 
 
 def test_compare_of_a_method_with_itself_cannot_be_told_apart(call: Run, world: Path, tmp_path: Path) -> None:
@@ -37,7 +46,8 @@ def test_five_scenes_have_verdicts_and_their_number(call: Run, tmp_path: Path) -
     assert done.stdout.count("cannot be decided") == 5
     done = call("compare", "one.mg", "three.mg", "--samples", "10", "--correction", "holm", cwd=tmp_path)
     assert re.search(r"^PLD +-0\.400 \[-0\.400, -0\.400\]  +three is better$", done.stdout, re.M)
-    assert "22 differences tested, over all classes and values. The verdicts have Holm's" in done.stdout + done.stderr
+    text = " ".join(done.stdout.split())
+    assert "22 differences tested, over all classes and values. The verdicts have Holm's" in text
     done = call("compare", "one.mg", "--correction", "all", cwd=tmp_path)
     assert (done.returncode, "must be none or holm, got 'all'" in done.stderr) == (2, True)
 
@@ -141,6 +151,6 @@ def test_sentences_after_the_tables_have_the_name_of_their_method(call: Run, wor
     assert "error" in done.stdout + done.stderr
     text = " ".join(done.stdout.split())
     assert "turned: do not trust these numbers: the predictions are turned" in text
-    assert re.search(r"good finds \d\d % of the map, 0\.\d\d m beside it; poor \d\d %, 0\.\d\d m beside it", text)
+    assert re.search(r"good finds \d\d % of the map, 0\.\d\d m beside it; poor \d\d %, 0\.\d\d m \(medians\)", text)
     assert "turned finds" not in text
     assert "turned: Finds" not in text

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from mapgauge import manifest
 from mapgauge.cli import compile as command
 from mapgauge.cli.app import app
+from mapgauge.cli.output import settle
 from mapgauge.kernels import _jit, compiling
 from mapgauge.kernels._stored import in_words, type_from
 from mapgauge.kernels.compiling import kernel_named
@@ -126,13 +127,15 @@ def test_a_line_is_shown_while_kernels_compile(monkeypatch: pytest.MonkeyPatch) 
     shown = Terminal()
     monkeypatch.setattr(sys, "stderr", shown)
     monkeypatch.setenv("TERM", "xterm")
-    watch = Watch(show=command._show, clear=command._clear)
+    watch = Watch(show=command._show, clear=settle)
     watch.started()
     watch.report(12, 60, watch.begun)
     assert "compiling kernels (first run on this machine): 0, 0 s" in shown.getvalue()
     assert "machine): 12 of 60, 0 s" in shown.getvalue()
     watch.clear()
-    assert shown.getvalue().endswith("\r\x1b[K")
+    assert shown.getvalue().endswith("0 s\r\x1b[K")
+    watch.clear()
+    assert shown.getvalue().endswith("0 s\r\x1b[K")  # it is not erased again, after whatever came then
     monkeypatch.setattr("mapgauge.cli.output.is_quiet", lambda: True)
     before = shown.getvalue()
     watch.started()

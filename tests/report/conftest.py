@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 FRAMES = 30
 DRAWN = 12
+PATIENCE = 30_000  # milliseconds, for busy machines
 LONG = [
     "StreamMapNet_r50_24e_newsplit_60x30",
     "MapTRv2_nusc_r50_110ep_centerline",
@@ -55,12 +56,75 @@ def three(methods: list[mg.Results], tmp_path_factory: pytest.TempPathFactory) -
     return path
 
 
+def listeners_of(said: list[str], asked: list[str]) -> "dict[str, Callable[[Any], None]]":
+    """What notes the complaints of a page, and what it loads."""
+    return {
+        "console": lambda message: said.append(f"{message.type}: {message.text}"),
+        "pageerror": lambda error: said.append(str(error)),
+        "request": lambda request: asked.append(request.url),
+    }
+
+
 @pytest.fixture(scope="session")
 def window(browser: "Browser") -> "Page":
     """A page that all tests open their first report in. A new one costs as much as most tests."""
     page = browser.new_context().new_page()
-    page.context.set_default_timeout(30_000)  # milliseconds, for busy machines
+    page.context.set_default_timeout(PATIENCE)
     return page
+
+
+# Follows an address as a link within the page does, and waits until all is drawn for it and for the size of the window.
+FOLLOWED = """(address) => new Promise((done) => {
+    scrollTo(0, 0);
+    document.activeElement.blur();
+    history.replaceState(null, "", "#");
+    addEventListener("hashchange", () => requestAnimationFrame(() => requestAnimationFrame(done)), { once: true });
+    location.hash = address;
+})"""
+
+
+@pytest.fixture(scope="session")
+def kept() -> "dict[Path, Page]":
+    """Tabs that stay open, by the report that they show."""
+    return {}
+
+
+@pytest.fixture
+def look(browser: "Browser", kept: "dict[Path, Page]") -> "Iterator[Callable[..., Page]]":
+    """Opens a report for a test that changes nothing but what the address says.
+
+    The tab stays open for the next test, which is quicker than to load the report again. The browser must have had
+    nothing to complain of and nothing to load.
+    """
+    said: list[str] = []
+    asked: list[str] = []
+    pages: list[Page] = []
+    listeners = listeners_of(said, asked)
+
+    def opened(path: Path, address: str = "", *, dark: bool = False, width: int = 1400, height: int = 900) -> "Page":
+        page = kept.get(path) or browser.new_page()
+        page.set_default_timeout(PATIENCE)
+        if page not in pages:
+            pages.append(page)
+            for event, listener in listeners.items():
+                page.on(event, listener)  # type: ignore[call-overload]
+        page.emulate_media(color_scheme="dark" if dark else "light", media="screen")
+        page.set_viewport_size({"width": width, "height": height})
+        if path in kept:
+            page.evaluate(FOLLOWED, address or "#text=")
+        else:
+            page.goto(path.as_uri() + address)
+            page.wait_for_selector("body[data-ready]")
+            kept[path] = page
+        return page
+
+    yield opened
+    for page in pages:
+        page.mouse.move(0, 0)
+        for event, listener in listeners.items():
+            page.remove_listener(event, listener)
+    assert said == []
+    assert all(url.startswith(("file:", "data:")) for url in asked)
 
 
 @pytest.fixture
@@ -69,11 +133,7 @@ def show(window: "Page") -> "Iterator[Callable[..., Page]]":
     said: list[str] = []
     asked: list[str] = []
     pages: list[Page] = []
-    listeners: dict[str, Callable[[Any], None]] = {
-        "console": lambda message: said.append(f"{message.type}: {message.text}"),
-        "pageerror": lambda error: said.append(str(error)),
-        "request": lambda request: asked.append(request.url),
-    }
+    listeners = listeners_of(said, asked)
 
     def opened(path: Path, address: str = "", *, dark: bool = False, width: int = 1400, height: int = 900) -> "Page":
         page = window.context.new_page() if pages else window

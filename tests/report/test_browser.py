@@ -66,8 +66,8 @@ def visible(page: "Page", selector: str) -> int:
     return page.locator(f".panel svg {selector}:visible").count()
 
 
-def test_the_list_has_the_values_of_the_results_worst_first(show: Show, one: Path, methods: list[mg.Results]) -> None:
-    page = show(one, "#columns=all")
+def test_the_list_has_the_values_of_the_results_worst_first(look: Show, one: Path, methods: list[mg.Results]) -> None:
+    page = look(one, "#columns=all")
     rows = methods[0].frames()
     assert tokens(page) == [row["token"] for row in rows]
     titles = {"PLD": "pld", "detection": "detection", "missed (part)": "missed", "false (part)": "false"}
@@ -77,8 +77,8 @@ def test_the_list_has_the_values_of_the_results_worst_first(show: Show, one: Pat
     assert page.locator("#count").inner_text() == "30 of 30 frames"
 
 
-def test_a_class_is_listed_and_drawn_alone(show: Show, one: Path, methods: list[mg.Results]) -> None:
-    page = show(one, "#columns=all")
+def test_a_class_is_listed_and_drawn_alone(look: Show, one: Path, methods: list[mg.Results]) -> None:
+    page = look(one, "#columns=all")
     before = visible(page, ".instance")
     page.get_by_label("divider", exact=True).check()
     rows = methods[0].frames(class_name="divider")
@@ -91,8 +91,8 @@ def test_a_class_is_listed_and_drawn_alone(show: Show, one: Path, methods: list[
     assert chosen(page) == rows[0]["token"], "the worst frame of the class is drawn"
 
 
-def test_every_column_sorts_both_ways(show: Show, one: Path) -> None:
-    page = show(one, "#columns=all")
+def test_every_column_sorts_both_ways(look: Show, one: Path) -> None:
+    page = look(one, "#columns=all")
     for name in ("localisation", "truth", "hits of Fréchet-AP@2.0", "token"):
         head = page.locator("#list thead button", has_text=name).first
         head.click()
@@ -139,8 +139,8 @@ def test_text_scene_and_range_filter_together(show: Show, one: Path) -> None:
     assert page.locator("#empty").is_hidden()
 
 
-def test_frames_can_be_listed_by_the_reason_why_they_are_drawn(show: Show, one: Path) -> None:
-    page = show(one)
+def test_frames_can_be_listed_by_the_reason_why_they_are_drawn(look: Show, one: Path) -> None:
+    page = look(one)
     assert page.locator("#list tbody", has_text="●").count() == 1
     page.select_option("#why", "drawn")
     assert page.locator("#count").inner_text() == "12 of 30 frames"
@@ -174,8 +174,8 @@ def test_dragging_across_the_distribution_chooses_a_range(show: Show, one: Path)
     page.locator("#count", has_text="30 of 30 frames").wait_for()
 
 
-def test_a_click_draws_the_frame_with_all_its_instances(show: Show, two: Path, methods: list[mg.Results]) -> None:
-    page = show(two)
+def test_a_click_draws_the_frame_with_all_its_instances(look: Show, two: Path, methods: list[mg.Results]) -> None:
+    page = look(two)
     page.locator("#list tbody tr[data-frame]").nth(3).click()
     token = tokens(page)[3]
     assert chosen(page) == token
@@ -191,8 +191,8 @@ def test_a_click_draws_the_frame_with_all_its_instances(show: Show, two: Path, m
     )
 
 
-def test_a_frame_without_geometry_says_so_and_has_its_values(show: Show, one: Path, methods: list[mg.Results]) -> None:
-    page = show(one)
+def test_a_frame_without_geometry_says_so_and_has_its_values(look: Show, one: Path, methods: list[mg.Results]) -> None:
+    page = look(one)
     bare = page.locator("#list tbody tr[data-frame]:not(:has-text('●'))").first
     token = bare.locator("td").first.inner_text()
     bare.click()
@@ -229,8 +229,8 @@ def test_keys_typed_into_a_field_stay_there(show: Show, one: Path) -> None:
     assert page.locator("#count").inner_text() == "0 of 30 frames"
 
 
-def test_ctrl_wheel_buttons_and_keys_zoom_all_panels(show: Show, two: Path) -> None:
-    page = show(two)
+def test_ctrl_wheel_buttons_and_keys_zoom_all_panels(look: Show, two: Path) -> None:
+    page = look(two)
     first = view(page)
     panel = page.locator(".panel svg").first
     panel.scroll_into_view_if_needed()
@@ -287,8 +287,8 @@ def test_dragging_and_arrow_keys_pan_all_panels(show: Show, two: Path) -> None:
     assert chosen(page) == token
 
 
-def test_layers_can_be_hidden(show: Show, two: Path) -> None:
-    page = show(two)
+def test_layers_can_be_hidden(look: Show, two: Path) -> None:
+    page = look(two)
     for layer, selector in (
         ("truth", ".instance.truth"),
         ("predictions", ".instance.predictions"),
@@ -319,8 +319,8 @@ def test_ignored_lines_are_dotted_and_a_layer_of_their_own(show: Show, tmp_path:
     assert show(two).locator('[data-layer="ignored"]').count() == 0
 
 
-def test_the_slider_hides_what_is_less_confident(show: Show, two: Path, methods: list[mg.Results]) -> None:
-    page = show(two)
+def test_the_slider_hides_what_is_less_confident(look: Show, two: Path, methods: list[mg.Results]) -> None:
+    page = look(two)
     least = float(page.input_value("#least"))
     predictions = sum(int(method.scores.predicted.sum()) for method in methods)
     assert 0 < least < 0.3
@@ -384,9 +384,9 @@ def test_instances_can_be_stepped_through_by_keyboard(show: Show, one: Path) -> 
 
 
 def test_parts_of_all_instances_add_up_to_the_value_of_the_class(
-    show: Show, one: Path, methods: list[mg.Results]
+    look: Show, one: Path, methods: list[mg.Results]
 ) -> None:
-    page = show(one)
+    page = look(one)
     labels = page.locator(".instance").evaluate_all("nodes => nodes.map((node) => node.getAttribute('aria-label'))")
     total = 0.0
     for label in labels:
@@ -494,8 +494,8 @@ def test_a_true_line_is_marked_in_all_panels_and_the_tooltip_leaves_it_free(show
         assert covered == 0
 
 
-def test_gains_and_losses_sort_the_differences(show: Show, two: Path) -> None:
-    page = show(two)
+def test_gains_and_losses_sort_the_differences(look: Show, two: Path) -> None:
+    page = look(two)
     assert page.locator("#largest-gain").is_hidden()
     page.select_option("#method", label="poor minus good")
     page.click("#largest-gain")
@@ -505,8 +505,8 @@ def test_gains_and_losses_sort_the_differences(show: Show, two: Path) -> None:
     assert next(float(text) for text in column(page, "PLD")) == max(gains)
 
 
-def test_differences_between_methods_can_be_listed(show: Show, two: Path, methods: list[mg.Results]) -> None:
-    page = show(two)
+def test_differences_between_methods_can_be_listed(look: Show, two: Path, methods: list[mg.Results]) -> None:
+    page = look(two)
     page.select_option("#method", label="poor minus good")
     good, poor = ({row["token"]: row["pld"] for row in method.frames()} for method in methods)
     expected = sorted((poor[token] - good[token] for token in good), reverse=True)
@@ -515,10 +515,10 @@ def test_differences_between_methods_can_be_listed(show: Show, two: Path, method
 
 @pytest.mark.parametrize(("report", "names"), [("one", ["demo-good"]), ("two", ["good", "poor"]), ("three", LONG)])
 def test_a_link_shows_the_list_and_all_drawings_together(
-    show: Show, request: pytest.FixtureRequest, methods: list[mg.Results], report: str, names: list[str]
+    look: Show, request: pytest.FixtureRequest, methods: list[mg.Results], report: str, names: list[str]
 ) -> None:
     worst = methods[0].frames(count=1)[0]["token"]
-    page = show(request.getfixturevalue(report), f"#frame={worst}&sort=pld", width=1366, height=768)
+    page = look(request.getfixturevalue(report), f"#frame={worst}&sort=pld", width=1366, height=768)
     assert chosen(page) == worst
     assert tokens(page)[-1] == worst  # the last of the list
     assert on_screen(page, "#histogram")
@@ -531,8 +531,8 @@ def test_a_link_shows_the_list_and_all_drawings_together(
     assert page.locator("#scroller").bounding_box()["height"] > 300  # type: ignore[index]
 
 
-def test_the_histogram_has_counts_of_all_methods(show: Show, two: Path, methods: list[mg.Results]) -> None:
-    page = show(two, "#value=truth")
+def test_the_histogram_has_counts_of_all_methods(look: Show, two: Path, methods: list[mg.Results]) -> None:
+    page = look(two, "#value=truth")
     assert page.locator("#histogram-key li").all_inner_texts() == ["good", "poor"]
     box = page.locator("#histogram").bounding_box()
     assert box is not None
@@ -614,10 +614,10 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def test_text_can_be_read_in_light_and_dark(show: Show, one: Path) -> None:
+def test_text_can_be_read_in_light_and_dark(look: Show, one: Path) -> None:
     papers = []
     for dark in (False, True):
-        page = show(one, dark=dark)
+        page = look(one, dark=dark)
         paper = luminance(page.locator("body").evaluate("node => getComputedStyle(node).backgroundColor"))
         papers.append(paper)
         for selector in ("body", "#count", "small", "summary", "#list thead button", ".finding strong", "label"):
@@ -628,8 +628,8 @@ def test_text_can_be_read_in_light_and_dark(show: Show, one: Path) -> None:
     assert papers[1] < 0.1
 
 
-def test_every_control_has_a_name(show: Show, two: Path) -> None:
-    page = show(two)
+def test_every_control_has_a_name(look: Show, two: Path) -> None:
+    page = look(two)
     controls = page.locator("body :is(input, select, button, svg[tabindex], table, [role=region])")
     nameless = controls.evaluate_all(
         """all => all.filter((node) => !(node.ariaLabel || node.getAttribute("aria-label") || node.labels?.length
@@ -643,8 +643,8 @@ def test_every_control_has_a_name(show: Show, two: Path) -> None:
     assert set(titles) == {"h2", "h3"}
 
 
-def test_a_phone_needs_no_sideways_scrolling(show: Show, three: Path) -> None:
-    page = show(three, "#frame=scene-0001-4", width=390, height=844)
+def test_a_phone_needs_no_sideways_scrolling(look: Show, three: Path) -> None:
+    page = look(three, "#frame=scene-0001-4", width=390, height=844)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert on_screen(page, "#chosen")
     assert on_screen(page, "#reasons, .panel figcaption")
@@ -659,8 +659,8 @@ def test_a_phone_needs_no_sideways_scrolling(show: Show, three: Path) -> None:
     )
 
 
-def test_a_phone_has_two_drawings_side_by_side(show: Show, two: Path) -> None:
-    page = show(two, "#frame=scene-0001-4", width=390, height=844)
+def test_a_phone_has_two_drawings_side_by_side(look: Show, two: Path) -> None:
+    page = look(two, "#frame=scene-0001-4", width=390, height=844)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     first, second = (panel.bounding_box() for panel in page.locator(".panel").all())
     assert first is not None
@@ -671,17 +671,17 @@ def test_a_phone_has_two_drawings_side_by_side(show: Show, two: Path) -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900)])
 def test_the_first_screen_of_a_laptop_has_answer_panels_examples_and_scenes(
-    show: Show, two: Path, width: int, height: int
+    look: Show, two: Path, width: int, height: int
 ) -> None:
-    page = show(two, width=width, height=height)
+    page = look(two, width=width, height=height)
     page.wait_for_selector("#examples .thumb path")
     assert page.evaluate("document.documentElement.scrollWidth") == width
     for part in ("#what", "#where-card", "#why-card", "#examples", "#scenes-card"):
         assert on_screen(page, part), part
 
 
-def test_list_and_drawings_are_side_by_side(show: Show, two: Path) -> None:
-    page = show(two, width=1280, height=720)
+def test_list_and_drawings_are_side_by_side(look: Show, two: Path) -> None:
+    page = look(two, width=1280, height=720)
     page.keyboard.press("j")
     page.locator("#workbench").evaluate("node => node.scrollIntoView()")
     assert on_screen(page, "#list tbody tr[aria-selected=true]")

@@ -138,8 +138,8 @@ def test_causes_are_chosen_by_keyboard_and_kept_in_the_address(show: Show, two: 
     assert page.locator(".caused, .aside, .casing").count() == 0
 
 
-def test_families_have_their_colours_and_causes_their_shades(show: Show, two: Path) -> None:
-    page = show(two, "#cause=every")
+def test_families_have_their_colours_and_causes_their_shades(look: Show, two: Path) -> None:
+    page = look(two, "#cause=every")
     colours = set(family_colours().values())
     caused = page.locator(".instance.caused .stroke").evaluate_all(
         "all => all.map((node) => node.getAttribute('stroke'))"

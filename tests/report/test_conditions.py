@@ -52,6 +52,16 @@ def test_a_condition_has_the_same_longest_length_as_in_python(window: "Page") ->
     assert applied(window, [text]) == [[0, message, message]]
 
 
+@pytest.fixture(scope="module")
+def tagged(methods: list[mg.Results], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, mg.Tags]:
+    """A report of two methods with tags, and the tags."""
+    folder = tmp_path_factory.mktemp("tagged")
+    (folder / "tags.csv").write_text("scene,city,night\nscene-0000,boston,yes\nscene-0001,miami,no\n", encoding="utf-8")
+    tags = mg.read_tags(folder / "tags.csv")
+    write_report(methods, folder / "x.html", names=["good", "poor"], frames=3, tags=tags)
+    return folder / "x.html", tags
+
+
 @pytest.mark.parametrize(
     "condition",
     [
@@ -63,14 +73,10 @@ def test_a_condition_has_the_same_longest_length_as_in_python(window: "Page") ->
     ],
 )
 def test_the_list_has_the_frames_of_a_condition(
-    show: Show, methods: list[mg.Results], tmp_path: Path, condition: str
+    look: Show, methods: list[mg.Results], tagged: tuple[Path, mg.Tags], condition: str
 ) -> None:
-    (tmp_path / "tags.csv").write_text(
-        "scene,city,night\nscene-0000,boston,yes\nscene-0001,miami,no\n", encoding="utf-8"
-    )
-    tags = mg.read_tags(tmp_path / "tags.csv")
-    write_report(methods, tmp_path / "x.html", names=["good", "poor"], frames=3, tags=tags)
-    page = show(tmp_path / "x.html", height=2000)
+    path, tags = tagged
+    page = look(path, height=2000)
     for method, results in zip("01", methods, strict=True):
         page.select_option("#method", method)
         page.fill("#where", condition)

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -15,15 +16,25 @@ MAKERS = ("markup.py", "views/report/explorer.py")
 HOSTILE = "</p><script>alert(1)</script>\"'&"
 
 
-def _calls(name: str) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the place and the first argument of each call of a function outside the modules that make HTML."""
+@cache
+def _all_calls() -> list[tuple[str, ast.Call]]:
+    """Return the place of each call outside the modules that make HTML, and the call."""
     root = Path(mapgauge.__file__).parent
+    found = []
     for path in SOURCES:
         if path.relative_to(root).as_posix() in MAKERS:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
-                yield f"{path.relative_to(root)}:{node.lineno}", node.args[0]
+            if isinstance(node, ast.Call):
+                found.append((f"{path.relative_to(root)}:{node.lineno}", node))
+    return found
+
+
+def _calls(name: str) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the place and the first argument of each call of a function outside the modules that make HTML."""
+    for place, call in _all_calls():
+        if isinstance(call.func, ast.Name) and call.func.id == name:
+            yield place, call.args[0]
 
 
 def test_only_markup_calls_escape() -> None:

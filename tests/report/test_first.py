@@ -3,16 +3,16 @@
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 from tests.audit import faults_of
+from tests.cli.conftest import caller
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Show = Callable[..., "Page"]
 SVG = "{http://www.w3.org/2000/svg}"
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def listed(page: "Page") -> list[str]:
@@ -44,8 +45,8 @@ def five(methods: list[mg.Results], tmp_path_factory: pytest.TempPathFactory) ->
     return path
 
 
-def test_the_panels_have_the_values_of_the_results(show: Show, two: Path, methods: list[mg.Results]) -> None:
-    page = show(two)
+def test_the_panels_have_the_values_of_the_results(look: Show, two: Path, methods: list[mg.Results]) -> None:
+    page = look(two)
     what = page.locator("#what").inner_text()
     for method in methods:
         assert f"{method.mean['pld']:.3f}" in what
@@ -86,9 +87,9 @@ def test_a_class_and_a_cause_are_filters_with_chips(show: Show, two: Path) -> No
 
 @pytest.mark.parametrize("name", ["divider", "boundary"])
 def test_the_value_above_a_drawing_is_that_of_the_lines_in_it(
-    show: Show, two: Path, methods: list[mg.Results], name: str
+    look: Show, two: Path, methods: list[mg.Results], name: str
 ) -> None:
-    page = show(two, f"#frame=scene-0001-4&of={name}")
+    page = look(two, f"#frame=scene-0001-4&of={name}")
     by_token = [{row["token"]: row["pld"] for row in method.frames(class_name=name)} for method in methods]
     captions = page.locator(".panel figcaption > span").all_inner_texts()
     assert [text.split(" = ")[0] for text in captions] == [
@@ -96,8 +97,8 @@ def test_the_value_above_a_drawing_is_that_of_the_lines_in_it(
     ]
 
 
-def test_a_filter_draws_the_first_frame_of_the_list(show: Show, two: Path) -> None:
-    page = show(two)
+def test_a_filter_draws_the_first_frame_of_the_list(look: Show, two: Path) -> None:
+    page = look(two)
     page.select_option("#method", "1-0")
     for button in ("#largest-gain", "#largest-loss"):
         page.click(button)
@@ -108,8 +109,8 @@ def test_a_filter_draws_the_first_frame_of_the_list(show: Show, two: Path) -> No
     assert page.locator("#chosen").inner_text().startswith("scene-0002")
 
 
-def test_the_examples_are_of_different_scenes_and_findings(show: Show, two: Path) -> None:
-    page = show(two)
+def test_the_examples_are_of_different_scenes_and_findings(look: Show, two: Path) -> None:
+    page = look(two)
     page.wait_for_selector("#examples .thumb path")
     titles = [
         str(text) for text in page.locator("#examples .thumb-button").evaluate_all("all => all.map((b) => b.title)")
@@ -122,8 +123,8 @@ def test_the_examples_are_of_different_scenes_and_findings(show: Show, two: Path
     assert page.locator("#chosen").inner_text().startswith(titles[2])
 
 
-def test_the_examples_follow_the_filters(show: Show, two: Path) -> None:
-    page = show(two)
+def test_the_examples_follow_the_filters(look: Show, two: Path) -> None:
+    page = look(two)
     page.locator("#what").get_by_role("button", name="divider").click()
     page.select_option("#scene", "scene-0001")
     expect(page.locator("#examples .thumb-button:not([title^=scene-0001])")).to_have_count(0)
@@ -194,8 +195,8 @@ def test_few_scenes_decide_nothing_and_no_tie_is_marked(show: Show, tmp_path: Pa
     assert sum(bold) == 3  # the best of each metric
 
 
-def test_all_that_tie_with_the_best_are_marked_in_the_overview_too(show: Show, five: Path) -> None:
-    page = show(five)
+def test_all_that_tie_with_the_best_are_marked_in_the_overview_too(look: Show, five: Path) -> None:
+    page = look(five)
     marked = (
         page.locator("#overview table")
         .first.locator("tbody tr")
@@ -205,8 +206,8 @@ def test_all_that_tie_with_the_best_are_marked_in_the_overview_too(show: Show, f
 
 
 @pytest.mark.needs_feature("error_map")
-def test_a_difference_of_any_two_methods_is_drawn_beside_its_map(show: Show, five: Path) -> None:
-    page = show(five, "#method=3-2")
+def test_a_difference_of_any_two_methods_is_drawn_beside_its_map(look: Show, five: Path) -> None:
+    page = look(five, "#method=3-2")
     assert page.locator("#error-choice option:checked").inner_text() == "D \u2212 C"
     names = page.locator(".panel:visible figcaption strong").all_inner_texts()
     assert names == ["C", "D"]
@@ -221,8 +222,8 @@ def test_a_difference_of_any_two_methods_is_drawn_beside_its_map(show: Show, fiv
     assert page.locator("#least-value").inner_text().count(" and ") <= 1, "what is hidden in the two that are drawn"
 
 
-def test_the_scenes_are_rows_of_cells_worst_first(show: Show, one: Path, methods: list[mg.Results]) -> None:
-    page = show(one)
+def test_the_scenes_are_rows_of_cells_worst_first(look: Show, one: Path, methods: list[mg.Results]) -> None:
+    page = look(one)
     rows = page.locator("#scene-rows li")
     by_scene = methods[0].by("scene")
     values = {scene: by_scene[scene].mean["pld"] for scene in by_scene}
@@ -234,12 +235,12 @@ def test_the_scenes_are_rows_of_cells_worst_first(show: Show, one: Path, methods
     assert page.locator("#chips button").inner_text() == f"scene {worst[0]} \u2715"
 
 
-def test_a_scene_has_the_value_of_its_frames_together(show: Show, two: Path, methods: list[mg.Results]) -> None:
+def test_a_scene_has_the_value_of_its_frames_together(look: Show, two: Path, methods: list[mg.Results]) -> None:
     """As a table of values by scene has it: the mean of the values of frames is another number."""
     first, second = (method.by("scene") for method in methods)
     name = methods[0].class_names[0]
     for address, class_name, signed in (("", None, False), (f"#of={name}", name, False), ("#method=1-0", None, True)):
-        page = show(two, address)
+        page = look(two, address)
         shown = page.locator("#scene-rows li").evaluate_all(
             "all => all.map((row) => [row.dataset.scene, row.querySelector('.mean').textContent])"
         )
@@ -256,10 +257,10 @@ def test_a_scene_has_the_value_of_its_frames_together(show: Show, two: Path, met
 
 
 def test_a_scene_of_which_some_frames_are_listed_has_their_mean(
-    show: Show, one: Path, methods: list[mg.Results]
+    look: Show, one: Path, methods: list[mg.Results]
 ) -> None:
     middle = round(float(np.median([row["pld"] for row in methods[0].frames()])), 3)
-    page = show(one, f"#range=pld+{middle}+1")
+    page = look(one, f"#range=pld+{middle}+1")
     rows = [row for row in methods[0].frames() if float(row["pld"]) >= middle]
     scene = page.locator("#scene-rows li").first.get_attribute("data-scene")
     mean = np.mean([float(row["pld"]) for row in rows if row["scene"] == scene])
@@ -268,8 +269,8 @@ def test_a_scene_of_which_some_frames_are_listed_has_their_mean(
     assert "mean over the listed frames" in page.locator("#scenes-card").inner_text()
 
 
-def test_the_scale_of_cells_says_where_it_is_cut(show: Show, one: Path, methods: list[mg.Results]) -> None:
-    page = show(one)
+def test_the_scale_of_cells_says_where_it_is_cut(look: Show, one: Path, methods: list[mg.Results]) -> None:
+    page = look(one)
     low, high = page.locator("#scenes-card .ramp > span").all_inner_texts()
     values = [float(row["pld"]) for row in methods[0].frames()]
     for text, beyond, is_beyond in ((low, "\u2264", min(values)), (high, "\u2265", max(values))):
@@ -340,8 +341,8 @@ def test_without_predictions_ranges_have_their_values(show: Show, tmp_path: Path
     assert said == [f"{results.mean[f'pld:{ring}']:.3f}" for ring in ("0-10m", "10-20m")]
 
 
-def test_key_3_shows_the_panel_where_large(show: Show, two: Path) -> None:
-    page = show(two)
+def test_key_3_shows_the_panel_where_large(look: Show, two: Path) -> None:
+    page = look(two)
     small = page.locator("#where-slot").bounding_box()
     page.keyboard.press("3")
     assert page.locator("#where-pane #where-slot").is_visible()
@@ -393,8 +394,8 @@ def test_columns_are_chosen_by_a_menu(show: Show, two: Path) -> None:
     assert page.locator("#list th[aria-sort]").get_attribute("data-key") == "largest"
 
 
-def test_the_largest_cause_of_a_frame_is_in_the_list(show: Show, one: Path, methods: list[mg.Results]) -> None:
-    page = show(one)
+def test_the_largest_cause_of_a_frame_is_in_the_list(look: Show, one: Path, methods: list[mg.Results]) -> None:
+    page = look(one)
     row = methods[0].frames()[0]
     causes = {key: float(value) for key, value in row.items() if key.startswith("due_to_")}
     key = max(causes, key=lambda cause: causes[cause])
@@ -541,29 +542,36 @@ def test_panels_are_saved_as_svg_and_png(show: Show, two: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     "address", ["", "#method=1-0", "#pane=grid", "#pane=scatter", "#pane=where", "#of=divider&cause=due_to_missed"]
 )
-@pytest.mark.parametrize("dark", [False, True])
-def test_every_state_is_accessible(show: Show, two: Path, address: str, *, dark: bool) -> None:
-    page = show(two, address, dark=dark)
+def test_every_state_is_accessible(look: Show, two: Path, address: str) -> None:
+    page = look(two, address)
     page.wait_for_selector("#examples .thumb path")
-    assert faults_of(page) == []
-    page.set_viewport_size({"width": 390, "height": 844})
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
-    assert faults_of(page) == []
+    for width in (1400, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            assert faults_of(page) == [], (width, scheme)
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_five_methods_are_accessible(show: Show, five: Path, width: int) -> None:
-    page = show(five, width=width)
+def test_five_methods_are_accessible(look: Show, five: Path, width: int) -> None:
+    page = look(five, width=width)
     page.wait_for_selector("#examples .thumb path")
     assert faults_of(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_the_copied_command_lists_the_same_frames(
-    show: Show, two: Path, methods: list[mg.Results], tmp_path: Path
+    show: Show,
+    two: Path,
+    methods: list[mg.Results],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     for name, method in zip(("good", "poor"), methods, strict=True):
         method.save(tmp_path / f"{name}.mg")
+    call = caller(tmp_path, monkeypatch, capsys)
     page = show(two)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     states = (
@@ -578,15 +586,9 @@ def test_the_copied_command_lists_the_same_frames(
         page.click("#copy-command")
         command = page.evaluate("navigator.clipboard.readText()")
         assert command.startswith("mapgauge frames ")
-        ran = subprocess.run(
-            command.replace("mapgauge", f"{sys.executable} -m mapgauge", 1) + " --tokens",
-            shell=True,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            check=True,
-        )
+        given = ["sh", "-c", command.replace("mapgauge", "printf '%s\\n'", 1)]
+        words = subprocess.run(given, capture_output=True, text=True, encoding="utf-8", check=True).stdout.splitlines()
+        ran = call(*words, "--tokens")
         assert sorted(ran.stdout.split()) == sorted(text.removeprefix("\u25cf ") for text in listed(page)), address
         page.goto("about:blank")
 
@@ -642,17 +644,17 @@ def test_drawings_stop_at_a_limit_of_size(show: Show, tmp_path: Path) -> None:
     assert number_of_frames(page) == drawable
 
 
-def test_an_example_says_who_has_more_of_what(show: Show, two: Path) -> None:
+def test_an_example_says_who_has_more_of_what(look: Show, two: Path) -> None:
     """A method that has more of a cause in a frame may have the lower PLD there."""
-    page = show(two)
+    page = look(two)
     captions = page.locator("#examples .caption").all_inner_texts()
     assert captions
     assert all(re.match(r"(good|poor) has [\d.]+ more: .+, \w+$", text) for text in captions)
     assert page.locator("#examples-about").inner_text().startswith("causes of PLD")
 
 
-def test_parts_and_causes_of_pld_are_told_apart(show: Show, two: Path) -> None:
-    page = show(two)
+def test_parts_and_causes_of_pld_are_told_apart(look: Show, two: Path) -> None:
+    page = look(two)
     assert (page.locator("#column-boxes").text_content() or "").count("missed (part)") == 1
     assert "by cause" in page.locator("#why-card").inner_text()
     said = page.locator("#parts").inner_text()
@@ -662,9 +664,9 @@ def test_parts_and_causes_of_pld_are_told_apart(show: Show, two: Path) -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(1400, 900), (1280, 720)])
 def test_every_class_of_a_difference_can_be_reached(
-    show: Show, two: Path, methods: list[mg.Results], width: int, height: int
+    look: Show, two: Path, methods: list[mg.Results], width: int, height: int
 ) -> None:
-    page = show(two, "#method=1-0", width=width, height=height)
+    page = look(two, "#method=1-0", width=width, height=height)
     body = page.locator("#what > .body")
     for name in methods[0].class_names:
         button = body.locator("button.row", has_text=name)

@@ -75,9 +75,9 @@ def test_levels_belong_to_the_predictions_that_are_drawn() -> None:
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_the_page_begins_with_errors(show: "Show", two: Path, methods: list[mg.Results], dark: bool) -> None:
+def test_the_page_begins_with_errors(look: "Show", two: Path, methods: list[mg.Results], dark: bool) -> None:
     token = with_missed(methods[0])
-    page = show(two, f"#frame={token}&least=0", dark=dark)
+    page = look(two, f"#frame={token}&least=0", dark=dark)
     assert page.locator("#modes button").all_inner_texts() == ["errors", "classes", "distances", "causes"]
     assert page.locator("#modes [aria-pressed=true]").inner_text() == "errors"
     panel = page.locator(".panel").first
@@ -101,8 +101,8 @@ def test_the_page_begins_with_errors(show: "Show", two: Path, methods: list[mg.R
     assert "width: confidence" in said
 
 
-def test_confidence_is_the_width_of_a_line(show: "Show", two: Path) -> None:
-    panel = show(two, "#least=0").locator(".panel").first
+def test_confidence_is_the_width_of_a_line(look: "Show", two: Path) -> None:
+    panel = look(two, "#least=0").locator(".panel").first
     labels = panel.locator(".instance.predictions").evaluate_all(
         "all => all.map((node) => node.getAttribute('aria-label'))"
     )
@@ -114,8 +114,8 @@ def test_confidence_is_the_width_of_a_line(show: "Show", two: Path) -> None:
     assert style(panel.locator(".instance .stroke"), "strokeOpacity") == {"1"}
 
 
-def test_truth_of_a_hidden_prediction_is_paler(show: "Show", two: Path) -> None:
-    page = show(two, "#least=0")
+def test_truth_of_a_hidden_prediction_is_paler(look: "Show", two: Path) -> None:
+    page = look(two, "#least=0")
     assert page.locator(".truth.faintly").count() == 0
     page.locator("#least").fill("1")
     found = page.locator(".panel .instance.truth.faintly")
@@ -147,8 +147,8 @@ def test_every_mode_has_its_button_its_colours_and_its_legend(
     page.wait_for_selector("#modes [data-mode=offset][aria-pressed=true]")
 
 
-def test_points_and_the_region_are_in_the_legend(show: "Show", two: Path) -> None:
-    page = show(two)
+def test_points_and_the_region_are_in_the_legend(look: "Show", two: Path) -> None:
+    page = look(two)
     for mode in ("errors", "classes", "every"):
         page.click(f"#modes [data-mode={mode}]")
         said = page.locator("#cause-key").inner_text()
@@ -161,16 +161,16 @@ def test_points_and_the_region_are_in_the_legend(show: "Show", two: Path) -> Non
     assert "matched points" not in page.locator("#cause-key").inner_text(), "they are not drawn"
 
 
-def test_the_scale_is_outside_the_drawing(show: "Show", two: Path) -> None:
-    page = show(two)
+def test_the_scale_is_outside_the_drawing(look: "Show", two: Path) -> None:
+    page = look(two)
     drawing, scale = (page.locator(f".panel {name}").first.bounding_box() for name in ("svg", ".scale"))
     assert drawing is not None
     assert scale is not None
     assert scale["y"] >= drawing["y"] + drawing["height"]
 
 
-def test_matched_points_are_drawn_from_eight_pixels_per_metre(show: "Show", two: Path) -> None:
-    page = show(two, "#view=0.00+0.00+10.00")
+def test_matched_points_are_drawn_from_eight_pixels_per_metre(look: "Show", two: Path) -> None:
+    page = look(two, "#view=0.00+0.00+10.00")
     assert "inline" in style(page.locator("path.pairs"), "display")  # others are fainter than the least confidence
     page.click("#whole")
     for _ in range(3):

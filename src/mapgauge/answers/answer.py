@@ -88,9 +88,9 @@ def answer(
     >>> settings = mg.protocol("paper-60x30", classes=["divider"])
     >>> print(mg.answer(mg.evaluate(truth.with_confidence(0.9), truth, settings)))
     Finds 100 % of the map (72 of 72 m), 0.00 m beside it (median).
-    Of the predicted length, weighted by confidence, 0 % has no true line of its class within 1.5 m, and 0 % repeats what is found already.
-    Largest cause of its PLD of 0.100: confidence (100 %)...
-    """  # noqa: E501
+    Weighted by confidence, 0 % of its length is over 1.5 m off, 0 % is repeated.
+    Largest cause of PLD: confidence 100 %...
+    """
     if isinstance(results, Results):
         methods = [results]
     elif isinstance(results, Sequence) and results:

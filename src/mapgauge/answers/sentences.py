@@ -1,6 +1,7 @@
 """Sentences about one or several methods, with the numbers that they say."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from mapgauge.answers.facts import MethodFacts, rings_in_words, worst_of
 from mapgauge.answers.pairs import DifferenceFacts, PairFacts, lower_is_better
@@ -11,6 +12,8 @@ from mapgauge.protocols import Protocol
 from mapgauge.results.intervals import bracket
 from mapgauge.results.statement import Statement
 
+Rings: TypeAlias = Sequence[Mapping[str, float | None]]
+
 # Families of causes as the subject of a difference.
 _NOUNS = {
     "place": "misplaced lines",
@@ -20,6 +23,7 @@ _NOUNS = {
     "class": "wrong classes",
 }
 _MOST_BY_DISTANCE = 3  # methods that are told by distance from the vehicle
+_MOST_NAMED = 3  # rings around the vehicle that are named one by one
 _NEGLIGIBLE = 0.0005  # differences below it would be 0.000
 _SMALLEST = 0.005  # shares of PLD below it are not named: they would be 0 %
 
@@ -88,8 +92,6 @@ def _by_distance(methods: Sequence[MethodFacts]) -> Iterator[Statement]:
     rings = [ring for ring in told[0].distances or () if ring["found"] is not None]
     if len(rings) < 2:
         return
-    places = [_ring_in_words(ring) for ring in rings]
-    places[0] += " from the vehicle"
     values: dict[str, float | str | None] = {}
     found: dict[str, list[str]] = {}
     for facts in told:
@@ -100,24 +102,71 @@ def _by_distance(methods: Sequence[MethodFacts]) -> Iterator[Statement]:
     if set(values.values()) in ({0.0}, {1.0}):
         return
     if len(methods) == 1:
-        parts = [f"{share} {place}" for share, place in zip(found[told[0].name], places, strict=True)]
-        yield Statement("distance", f"Finds {_listed(parts)}.", values)
-        return
+        text = _shares_by_distance(rings, found[told[0].name])
+    else:
+        text = _methods_by_distance(rings, found)
+    yield Statement("distance", text, values)
+
+
+def _shares_by_distance(rings: Rings, shares: Sequence[str]) -> str:
+    """Return what the only method finds in each ring, as a sentence."""
+    width = _width_of_many(rings)
+    if width is not None:
+        *inner, outer = shares
+        return f"Finds {', '.join(inner)} in rings of {width:g} m from the vehicle, {outer} beyond."
+    parts = [f"{share} {place}" for share, place in zip(shares, _places(rings), strict=True)]
+    if len(parts) == 2:
+        return f"Finds {_listed(parts)}."
+    return f"Finds {', '.join(parts)}."
+
+
+def _methods_by_distance(rings: Rings, found: Mapping[str, Sequence[str]]) -> str:
+    """Return what each of some methods finds in each ring, as a sentence."""
+    width = _width_of_many(rings)
+    if width is not None:
+        where = f"In rings of {width:g} m from the vehicle and beyond"
+    else:
+        where = _listed(_places(rings))
     verb = "finds "
     said = []
     for name, shares in found.items():
         said.append(f"{name} {verb}{_listed(shares)}")
         verb = ""  # said once
-    where = _listed(places)
-    yield Statement("distance", f"{where[:1].upper()}{where[1:]}, {'; '.join(said)}.", values)
+    return f"{where[:1].upper()}{where[1:]}, {'; '.join(said)}."
+
+
+def _width_of_many(rings: Rings) -> float | None:
+    """Return the width of rings that are too many to be named: all of one width, each where the one before ends.
+
+    None if they are named one by one.
+    """
+    if len(rings) <= _MOST_NAMED or rings[0]["from"] != 0 or rings[-1]["to"] is not None:
+        return None
+    starts = [ring["from"] or 0.0 for ring in rings]
+    width = starts[1]
+    if starts != [width * k for k in range(len(rings))]:
+        return None
+    return width
+
+
+def _places(rings: Rings) -> list[str]:
+    """Return rings around the vehicle in words.
+
+    >>> _places([{"from": 0.0, "to": 10.0}, {"from": 10.0, "to": 20.0}, {"from": 20.0, "to": None}])
+    ['up to 10 m from the vehicle', 'from 10 to 20 m', 'beyond']
+    >>> _places([{"from": 0.0, "to": 10.0}, {"from": 20.0, "to": None}])
+    ['up to 10 m from the vehicle', 'beyond 20 m']
+    """
+    places = [_ring_in_words(ring) for ring in rings]
+    places[0] += " from the vehicle"
+    is_last_adjacent = rings[-1]["to"] is None and rings[-2]["to"] == rings[-1]["from"]
+    if is_last_adjacent:
+        places[-1] = "beyond"
+    return places
 
 
 def _ring_in_words(ring: Mapping[str, float | None]) -> str:
-    """Return a ring around the vehicle in words; the last one has no end.
-
-    >>> [_ring_in_words({"from": start, "to": end}) for start, end in [(0.0, 10.0), (10.0, 20.0), (20.0, None)]]
-    ['up to 10 m', 'from 10 to 20 m', 'beyond 20 m']
-    """
+    """Return a ring around the vehicle in words; the last one has no end."""
     if ring["to"] is None:
         return f"beyond {ring['from']:g} m"
     if ring["from"] == 0:
@@ -133,8 +182,8 @@ def _extra(facts: MethodFacts, protocol: Protocol) -> Iterator[Statement]:
             )
         return
     text = (
-        f"Of the predicted length, weighted by confidence, {percent(facts.far)} has no true line of its class within "
-        f"{protocol.cutoffs[0]:g} m, and {percent(facts.repeated)} repeats what is found already."
+        f"Weighted by confidence, {percent(facts.far)} of its length is over {protocol.cutoffs[0]:g} m off, "
+        f"{percent(facts.repeated)} is repeated."
     )
     values = {"far": facts.far, "other_class": facts.other_class, "repeated": facts.repeated, "pieces": facts.pieces}
     yield Statement("extra", text, values)
@@ -149,9 +198,10 @@ def _causes(facts: MethodFacts) -> Iterator[Statement]:
     shares = {family: part / facts.pld for family, part in facts.families.items()}
     order = sorted(shares, key=lambda family: -shares[family])
     first, *others = [family for family in order if shares[family] >= _SMALLEST][:2] or order[:1]
-    text = f"Largest cause of its PLD of {facts.pld:.3f}: {first} ({percent(shares[first])})"
-    text += "".join(f", then {family} ({percent(shares[family])})" for family in others)
     named = {family: shares[family] for family in (first, *others)}
+    plural = "s" if others else ""
+    parts = [f"{family} {percent(share)}" for family, share in named.items()]
+    text = f"Largest cause{plural} of PLD: {', '.join(parts)}"
     yield Statement("causes", f"{text}.", {"pld": facts.pld, **named})
 
 
@@ -164,12 +214,12 @@ def _worst(facts: MethodFacts) -> Iterator[Statement]:
     by_class = {name: of_class["pld"] for name, of_class in facts.classes.items()}
     worst = worst_of(by_class)
     if worst is not None:
-        said.append(f"Worst class: {worst} (PLD {by_class[worst]:.3f}).")
+        said.append(f"Worst class: {worst}.")
         values |= {"class": worst, "class_pld": by_class[worst]}
     rings = {(ring["from"], ring["to"]): ring["pld"] for ring in facts.ranges or ()}
     ring = worst_of(rings)
     if ring is not None:
-        said.append(f"Worst range: {rings_in_words(ring)} (PLD {rings[ring]:.3f}).")
+        said.append(f"Worst range: {rings_in_words(ring)}.")
         values |= {"from": ring[0], "to": ring[1], "range_pld": rings[ring]}
     if said:
         yield Statement("worst", " ".join(said), values)
@@ -322,12 +372,12 @@ def _why(pair: PairFacts) -> str:
     rest = pair.pld.value - part
     text = f"Largest part: {_NOUNS[family]} ({part:+.3f}"
     if sign * rest < -_NEGLIGIBLE:  # the part is larger than the difference
-        text += f", all others together {rest:+.3f}"
+        text += f", others {rest:+.3f}"
     text += ")"
     of_classes = {name: sign * gaps[family].value for name, gaps in pair.families_of_classes.items() if family in gaps}
     worst = worst_of(dict(of_classes))
     if worst is not None and of_classes[worst] >= _NEGLIGIBLE:
-        text += f", most of all in {worst} ({sign * of_classes[worst]:+.3f})"
+        text += f", most in {worst} ({sign * of_classes[worst]:+.3f})"
     return f"{text}."
 
 
@@ -404,10 +454,12 @@ def _all_found(methods: Sequence[MethodFacts]) -> Iterator[Statement]:
         share = percent(facts.found or 0.0)
         if said:
             text = f"{facts.name} {share}"
+            beside = ""
         else:
             text = f"{facts.name} finds {share} of the map"
+            beside = " beside it"  # said once
         if facts.beside is not None:
-            text += f", {facts.beside:.2f} m beside it"
+            text += f", {facts.beside:.2f} m{beside}"
         said.append(text)
         values[f"{facts.name} found"] = facts.found
         values[f"{facts.name} beside"] = facts.beside

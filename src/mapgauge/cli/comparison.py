@@ -9,6 +9,7 @@ from mapgauge.cli.by_cause import ByCause
 from mapgauge.cli.emit import Document, Line, Piece
 from mapgauge.cli.latex import LatexColumn, methods_table
 from mapgauge.cli.output import Table, printable
+from mapgauge.cli.overview import paragraphs, statement_lines
 from mapgauge.cli.planning import PlanView, finite
 from mapgauge.words import counted
 
@@ -42,8 +43,10 @@ class Compared(Document):
     def text(self) -> Iterator[Piece]:
         """Return the answer, values and differences of each class, causes, plans, and notes."""
         if self.answer is not None:
-            for statement in self.answer.statements:
-                yield Line(printable(statement.text))
+            yield from statement_lines(self.answer)
+        yield from paragraphs(self._after_the_answer())
+
+    def _after_the_answer(self) -> Iterator[Piece]:
         yield from self.tables()
         if self.plans is not None:
             yield from self.plans.text(self.classes)
@@ -137,6 +140,9 @@ class ComparedSlices(Document):
 
     def text(self) -> Iterator[Piece]:
         """Return the tables of each slice, and once how many differences were tested."""
+        yield from paragraphs(self._of_slices())
+
+    def _of_slices(self) -> Iterator[Piece]:
         for name, compared in self.slices.items():
             yield Line(f"{printable(name)}: {counted(self.frames[name], 'frame')}", gap=True)
             for k, piece in enumerate(compared.tables()):

@@ -10,7 +10,7 @@ import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.command import command
-from mapgauge.cli.output import can_rewrite, inform, rewrite, say, warn
+from mapgauge.cli.output import can_rewrite, inform, rewrite, say, settle, warn
 from mapgauge.cli.parsing import Texts, listed, refuse
 from mapgauge.kernels.progress import WATCH
 
@@ -84,7 +84,7 @@ def show_compiling() -> None:
     If they cannot be stored, a line says so in any case.
     """
     WATCH.show = _show
-    WATCH.clear = _clear
+    WATCH.clear = settle
     WATCH.tell = warn
 
 
@@ -95,8 +95,3 @@ def _show(done: int, of: int | None, seconds: float) -> None:
         else:
             count = f"{done} of {of}"
         rewrite(f"compiling kernels (first run on this machine): {count}, {seconds:.0f} s")
-
-
-def _clear() -> None:
-    if can_rewrite():
-        rewrite()

@@ -127,7 +127,7 @@ def _evaluate(options: EvaluateOptions, watch: EvaluationWatch) -> None:
     plan, pages = _plan(options, protocols, chosen)
     check_files(*options.predictions, options.truth, *([options.prior] if options.prior else []))
     watch.is_streamed = _streams(options)
-    prepare = partial(_prepare, options, metrics)
+    prepare = partial(_prepare, options, protocols, chosen)
     if watch.is_streamed:
         sides: InMemory | Streamed = _streamed(options, prepare)
     else:
@@ -236,6 +236,7 @@ def _print(
         changes=list(changes.values()),
         more=chain(of_prior, slice_pieces(plan.titles, sliced)),
         by_class=options.by == "class",
+        has_lists=bool(options.lists),
         with_tables=options.tables,
         with_notes=options.notes,
         is_quiet=options.quiet,
@@ -254,12 +255,15 @@ def _answers(plan: "RunPlan", watch: EvaluationWatch) -> "list[Answer]":
         return [combined(watch.told[k::count]) for k in range(count)]
 
 
-def _prepare(options: EvaluateOptions, metrics: Sequence[str]) -> None:
+def _prepare(options: EvaluateOptions, protocols: "Sequence[Protocol]", metrics: "Sequence[tuple[str, ...]]") -> None:
     """Begin to compile kernels. Small files do not need them, but a report does."""
-    needed = ["read", *metrics]
+    from mapgauge.metrics.explaining import explaining
+
+    needed = ["read", *chain.from_iterable(metrics)]
     if options.page is not None:
         needed.append("report")
-    if "pld" in metrics and options.form in ("text", "json"):
+    is_explained = any(map(explaining, protocols, metrics))
+    if is_explained and options.form in ("text", "json"):
         needed.append("words")
     compile_for(needed, [] if options.page is not None else [*options.predictions, options.truth])
 

@@ -32,6 +32,7 @@ class Evaluated(Document):
     changes: "Sequence[Documented]" = ()  # what each method makes of a prior
     more: Iterable[Piece] = ()  # what the text ends with
     by_class: bool = False  # whether LaTeX has a column for each class
+    has_lists: bool = False  # whether --tokens chose the frames
     with_tables: bool = False
     with_notes: bool = False
     is_quiet: bool = False
@@ -50,7 +51,7 @@ class Evaluated(Document):
         """Return what was compared, warnings, the answer, a table, and what to look at next."""
         overviews = [self._overview(k) for k in range(self.protocols)]
         yield from page.header(overviews)
-        yield from self._warnings()
+        yield from self._warnings(overviews)
         for overview in overviews:
             yield from self._of_protocol(overview)
         if self.protocols > 1:
@@ -78,23 +79,33 @@ class Evaluated(Document):
             answer=self.answers[number],
             files=self.files,
             saved=self.targets[number :: self.protocols],
+            has_lists=self.has_lists,
         )
 
     def _of_protocol(self, overview: page.Overview) -> Iterator[Piece]:
         """Return the answer of one protocol; with the table if it is the only one."""
+        left_out = set()
+        if not self.is_quiet:
+            left_out.add("refused")  # the errors are above
         if self.protocols > 1:
             yield from page.title_of_protocol(overview)
-        yield from page.answer_lines(overview.answer, gap=self.protocols == 1)
-        if self.protocols == 1:
-            yield from page.compact_table(overview)
-            yield from page.range_lines(overview.answer)
+            yield from page.answer_lines(overview.answer, left_out=left_out)
+            return
+        ranges = list(page.range_lines(overview.answer))
+        if ranges:
+            left_out.add("distance")  # the line below the table is about distance too
+        yield from page.answer_lines(overview.answer, left_out=left_out)
+        yield from page.compact_table(overview)
+        yield from ranges
 
-    def _warnings(self) -> Iterator[Piece]:
+    def _warnings(self, overviews: Sequence[page.Overview]) -> Iterator[Piece]:
         """Return errors and warnings about the input, which --quiet leaves to stderr."""
         if self.is_quiet:
             return
         for finding in self.findings:
-            if finding.level != "note":
+            if finding.level == "error":
+                yield from page.refusal_lines(finding, overviews)
+            elif finding.level == "warning":
                 yield page.finding_line(finding)
 
     def _notes(self) -> Iterator[Piece]:

@@ -256,22 +256,21 @@ def pace(elapsed: float, done: int, left: int) -> str:
 
 
 @contextmanager
-def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Callable[[int, int], None] | None]:
+def progress(what: str, unit: str = "frames", settings: int = 1) -> Iterator[Callable[[int, int], None]]:
     """Show a progress bar with the rate and the time left on stderr; without a terminal, a line every half minute.
 
-    Yields None, and shows nothing, with --quiet. If work is done in several equal parts, one for each of ``settings``,
-    the bar says which of them it is.
+    With --quiet nothing is shown, but an interrupt still says how much was done. If work is done in several equal
+    parts, one for each of ``settings``, the bar says which of them it is.
     """
     _WORK.begin(what)
-    if is_quiet():
-        yield None
-        return
     bar = can_rewrite()
     begun: list[tuple[float, int]] = []  # time and count of the first call; a resumed run does not begin at 0
     said = [time.monotonic()]  # when the last line was printed
 
     def advance(done: int, of: int) -> None:
         _WORK.done = (done, of, unit)
+        if is_quiet():
+            return
         now = time.monotonic()
         if not begun:
             begun.append((now, done))

@@ -7,8 +7,8 @@ import re
 import shlex
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,8 @@ from mapgauge.cli.emit import Line, Piece
 from mapgauge.cli.output import Table, printable, width_of
 from mapgauge.cli.parsing import PROTOCOL, as_given
 from mapgauge.markup import columns_of, number
-from mapgauge.metrics.table import METRICS, title_of, value_named
+from mapgauge.metrics.pld import PLD
+from mapgauge.metrics.table import METRICS, chosen_metrics, title_of, value_named
 from mapgauge.words import counted
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 WIDTH = 80
 _LONGEST = 24  # columns of a name of a class or of a method in the table
 _GAP = 2  # columns between two columns of a table
+_LEAST_OF_NAME = 12  # columns of a name of a file that is cut to fit a line
 _LONGEST_BAR = 20  # columns of the bar of a PLD of 1
 _SHORTEST_BAR = 5
 _LONGEST_BESIDE = 13  # the same, if values would not fit beside longer ones
@@ -143,6 +145,7 @@ class Overview:
     answer: "Answer"
     files: Sequence[Path]  # predictions of each method, then the truth
     saved: Sequence[Path | None]  # results of each method
+    has_lists: bool = False  # whether --tokens chose the frames
 
 
 def header(overviews: Sequence[Overview]) -> Iterator[Piece]:
@@ -152,19 +155,12 @@ def header(overviews: Sequence[Overview]) -> Iterator[Piece]:
     overview = overviews[0]
     protocol = ", ".join(full_name(one.results[0].protocol) for one in overviews)
     first = overview.results[0]
-    if len(overview.names) == 1:
-        who = shortened_path(str(overview.files[0]))
-    elif len(overview.names) <= _MOST_METHODS:
-        who = ", ".join(shortened(name) for name in overview.names)
-    else:
-        who = counted(len(overview.names), "method")
     counts = first.frame_counts
     about = [counted(counts["evaluated"], "frame", form=",")]
     if first.scenes is not None:
         about.append(counted(len(set(first.scenes)), "scene", form=","))
     about.append(protocol)
-    text = f"{who} against {shortened_path(str(overview.files[-1]))}: {', '.join(about)}"
-    yield Line(wrapped(text, "  "))
+    yield Line(wrapped(_compared(overview, ", ".join(about)), "  "))
     unusual = {name: _unusual(method) for name, method in zip(overview.names, overview.results, strict=True)}
     if len(set(unusual.values())) == 1:
         unusual = {"": unusual[overview.names[0]]}  # the same for all methods
@@ -174,6 +170,35 @@ def header(overviews: Sequence[Overview]) -> Iterator[Piece]:
             yield Line(wrapped(f"Frames{of}: {said}", "  "))
 
 
+def _compared(overview: Overview, about: str) -> str:
+    """Return what was compared, with the names that are left if all of it is to fit on one line.
+
+    Folders go first, then the middle of long names. Where that is not enough, names are as files are shown elsewhere.
+    """
+    truth = str(overview.files[-1])
+    if len(overview.names) > _MOST_METHODS:
+        methods = counted(len(overview.names), "method")
+    elif len(overview.names) > 1:
+        methods = ", ".join(shortened(name) for name in overview.names)
+    else:
+        methods = ""
+    predictions = str(overview.files[0])
+    left = room() - columns_of(f" against : {about}")
+    ways = [(methods or shortened_path(predictions), shortened_path(truth))]
+    name = printable(Path(predictions).name)
+    true_name = printable(Path(truth).name)
+    if methods or name != true_name:
+        ways.append((methods or name, true_name))
+        beside = left - columns_of(methods or name)
+        if beside >= _LEAST_OF_NAME:
+            ways.append((methods or name, shortened(true_name, beside)))
+        if not methods and left >= 2 * _LEAST_OF_NAME:
+            ways.append((shortened(name, left // 2), shortened(true_name, left // 2)))
+    fitting = [way for way in ways if sum(map(columns_of, way)) <= left]
+    who, whom = (fitting or ways)[0]
+    return f"{who} against {whom}: {about}"
+
+
 def title_of_protocol(overview: Overview) -> Iterator[Piece]:
     """Yield the name of a protocol, above its answer."""
     from mapgauge.protocols import full_name
@@ -181,9 +206,31 @@ def title_of_protocol(overview: Overview) -> Iterator[Piece]:
     yield Line(f"{printable(full_name(overview.results[0].protocol))}:", gap=True)
 
 
+def paragraphs(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Yield pieces with their sentences in lines that fit, in a pipe as in a terminal."""
+    for piece in pieces:
+        if isinstance(piece, Line) and "\n" not in piece.text:
+            yield replace(piece, text=wrapped(piece.text, piece.indent or "  "))
+        else:
+            yield piece
+
+
 def finding_line(finding: "Finding") -> Line:
     """Return a finding about the input. Its level is coloured in a terminal."""
     return Line(wrapped(finding.for_shell(), "  "), painted=finding.level)
+
+
+def refusal_lines(finding: "Finding", overviews: Sequence[Overview]) -> Iterator[Piece]:
+    """Yield an error, as the reason why nothing is said of the methods that have it, or as a finding."""
+    level = f"{finding.level}: "
+    reason = finding.for_shell().removeprefix(level)
+    facts = [one for overview in overviews for one in overview.answer.methods]
+    names = dict.fromkeys(one.name for one in facts if one.refused == finding.text)
+    if not names:
+        yield finding_line(finding)
+        return
+    of = "" if len(overviews[0].names) == 1 else f"{', '.join(names)}: "
+    yield Line(wrapped(f"{level}{of}do not trust these numbers: {reason}", "  "), painted=finding.level)
 
 
 def _unusual(results: "Results") -> str:
@@ -199,25 +246,39 @@ def _unusual(results: "Results") -> str:
     return ", ".join(said)
 
 
-def answer_lines(answer: "Answer", *, gap: bool = True) -> Iterator[Piece]:
-    """Yield the sentences of an answer, after an empty line if there is a ``gap``.
-
-    Of several methods, only the advice that lowers PLD most.
-    """
-    statements = list(answer.statements)
-    advice = [said for said in statements if is_advice(said.values)]
-    if len(answer.methods) > 1 and len(advice) > 1:
-        best = min(advice, key=lambda said: float(said.values.get("change") or 0.0))
-        statements = [said for said in statements if said not in advice or said is best]
-    for k, said in enumerate(statements):
-        yield Line(wrapped(said.text, "  "), gap=gap and k == 0)
+def answer_lines(answer: "Answer", *, left_out: Collection[str] = ()) -> Iterator[Piece]:
+    """Yield the sentences of an answer, and where those are that were not made."""
+    yield from statement_lines(answer, left_out=left_out)
     if any(_lacks_causes(facts) for facts in answer.methods):
         yield Line(wrapped("How much is found, and why, was not scored here: `mapgauge why` says it.", "  "))
 
 
+def statement_lines(answer: "Answer", *, left_out: Collection[str] = ()) -> Iterator[Piece]:
+    """Yield the sentences of an answer, without those about what is ``left_out``. Two that fit share a line.
+
+    Of several methods, only the advice that lowers PLD most.
+    """
+    statements = [said for said in answer.statements if said.about not in left_out]
+    advice = [said for said in statements if is_advice(said.values)]
+    if len(answer.methods) > 1 and len(advice) > 1:
+        best = min(advice, key=lambda said: float(said.values.get("change") or 0.0))
+        statements = [said for said in statements if said not in advice or said is best]
+    lines: list[str] = []
+    for said in statements:
+        text = wrapped(said.text, "  ")
+        joined = f"{lines[-1]} {text}" if lines else ""
+        if joined and "\n" not in joined and columns_of(joined) <= room():
+            lines[-1] = joined
+        else:
+            lines.append(text)
+    for line in lines:
+        yield Line(line)
+
+
 def _lacks_causes(facts: "MethodFacts") -> bool:
     """Whether what explains PLD is not known, as in a streamed evaluation that was begun without it."""
-    return facts.refused is None and facts.measure == "pld" and facts.pld is not None and facts.found is None
+    is_about_pld = facts.measure == PLD.main.key and facts.pld is not None
+    return is_about_pld and facts.refused is None and facts.found is None
 
 
 def is_advice(values: Mapping[str, object]) -> bool:
@@ -284,7 +345,7 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
         title = "method"
     else:
         title = "class"
-    may_have_bar = keys[:1] == ["pld"] and any(row.families is not None for row in rows)
+    may_have_bar = keys[:1] == [PLD.main.key] and any(row.families is not None for row in rows)
     if may_have_bar:
         kept = _SHORTEST_BAR + _GAP
     else:
@@ -334,8 +395,10 @@ def _keys(results: "Sequence[Results]") -> list[str]:
     keys = []
     for name in results[0].metrics:
         metric = METRICS[name]
-        roles = ("main", "headline") if name == "pld" else ("main",)
-        keys += [value.key for value in metric.with_role(*roles)]
+        if metric is PLD:
+            keys += [value.key for value in metric.with_role("main", "headline")]
+        else:
+            keys.append(metric.main.key)
     return [key for key in keys if any(key in method.mean for method in results)]
 
 
@@ -366,14 +429,14 @@ def range_lines(answer: "Answer") -> Iterator[Piece]:
     told = [facts for facts in answer.methods if facts.ranges]
     for facts in told[:_MOST_METHODS]:
         known = [
-            f"{rings_in_words((ring['from'] or 0.0, ring['to'] or 0.0))}: {number(ring['pld'])}"
+            f"{rings_in_words((ring['from'] or 0.0, ring['to'] or 0.0))} {number(ring['pld'])}"
             for ring in facts.ranges or ()
         ]
         if len(answer.methods) > 1:
             of = f" of {facts.name}"
         else:
             of = ""
-        yield Line(wrapped(f"PLD{of} by distance from the ego: {', '.join(known)}", "  "))
+        yield Line(wrapped(f"PLD{of} by distance: {', '.join(known)}", "  "))
 
 
 def worst_frame(overview: Overview) -> Iterator[Piece]:
@@ -401,14 +464,17 @@ def worst_frame(overview: Overview) -> Iterator[Piece]:
         of = ""
     about = f"Worst frame{of} ({title_of(key)} {number(value)}). To draw it"
     saved = overview.saved[trusted[0]]
+    frame: list[str] = []  # `show` draws the worst frame by default
     if saved is not None:
         files = [str(saved)]
     elif _can_be_repeated(overview, trusted[0]):
         files = _evaluated_files(overview, trusted[0])
+        if overview.has_lists or worst_first(chosen_metrics(results.protocol, None)) != key:
+            frame = ["--frame", worst_token(results.tokens, frames[0])]
     else:
         about += f", evaluate with -o {_RESULTS}, then"
         files = [_RESULTS]
-    words = ["mapgauge", "show", *files, "--frame", worst_token(results.tokens, frames[0]), "-o", "worst.svg"]
+    words = ["mapgauge", "show", *files, *frame, "-o", "worst.svg"]
     yield Line(wrapped(f"{about}:", "  ") + "\n" + command_lines(words))
 
 

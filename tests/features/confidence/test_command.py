@@ -64,14 +64,13 @@ def test_thresholds_that_gain_nothing_are_not_advised(call: Run, world: Path, tm
     assert "To apply it" not in text
     words = call("evaluate", tmp_path / "perfect.parquet", "truth.geojson", "--metrics", "pld").stdout
     assert "Finds 100 % of the map" in words
-    assert "ropping predictions" not in words
+    assert "rop confidences" not in words
 
 
 def test_the_sentence_of_evaluate_says_what_rounding_is(call: Run) -> None:
     words = " ".join(call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout.split())
     assert re.search(
-        r"Dropping predictions with a confidence below 0\.\d\d and setting the others to 1 would give a mean PLD of "
-        r"0\.\d{3} \(-0",
+        r"Drop confidences below 0\.\d\d and set others to 1 to lower PLD to 0\.\d{3} \(-0",
         words,
     )
 

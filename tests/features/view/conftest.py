@@ -5,12 +5,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.cameras.rigs import nuscenes_rig
+from tests.report.conftest import FOLLOWED
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
@@ -18,10 +19,11 @@ from mapgauge.features.view.explorer import Explorer, Method
 from mapgauge.features.view.server import Server
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
 
 FRAMES = 30
-WINDOWS: list["BrowserContext"] = []  # of the test that runs
+SIZE: "ViewportSize" = {"width": 1400, "height": 1200}
+WINDOWS: list["BrowserContext"] = []
 PATIENCE = 30_000  # milliseconds; kernels may have to be compiled on a busy machine
 
 
@@ -73,11 +75,19 @@ def serving_methods(methods: Sequence[Method], **settings: Any) -> Iterator[Serv
 
 
 def close_pages_of(server: Server) -> None:
-    """Close the pages of a server before it ends. They ask now and then, and would complain that nobody answers."""
+    """Leave the pages of a server before it ends. They ask now and then, and would complain that nobody answers."""
     for window in WINDOWS:
         for page in window.pages:
             if page.url.startswith(server.address):
-                page.close()
+                page.goto("about:blank")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def hasty() -> Iterator[None]:
+    """Servers end at once. Each would wait for a fifth of a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mapgauge.features.view.server._POLL", 0.01)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -114,9 +124,11 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def started(files: Path, *words: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+def started(
+    files: Path, *words: str, program: tuple[str, str] = ("-m", "mapgauge")
+) -> Iterator[tuple["subprocess.Popen[str]", str]]:
     """Run the command in the folder of the files. Yields the process and the address that it prints."""
-    command = [sys.executable, "-m", "mapgauge", "view", *words, "--no-browser"]
+    command = [sys.executable, *program, "view", *words, "--no-browser"]
     with subprocess.Popen(
         command, cwd=files, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
     ) as process:
@@ -136,25 +148,92 @@ def drawn(page: "Page") -> None:
     page.wait_for_function(DRAWN)
 
 
-@pytest.fixture
-def show(browser: "Browser") -> Iterator[Open]:
-    """Opens an address. At the end of a test, the browser must have had nothing to complain of, unless it may."""
-    complaints: list[str] = []
-    with ExitStack() as stack:
-        context = browser.new_context(viewport={"width": 1400, "height": 1200})
-        context.set_default_timeout(PATIENCE)
-        stack.callback(context.close)
-        WINDOWS.append(context)
-        stack.callback(WINDOWS.clear)
+@pytest.fixture(scope="session")
+def tabs(browser: "Browser") -> "BrowserContext":
+    """A window whose first tab all tests use. A new window costs as much as a test."""
+    context = browser.new_context(viewport=SIZE)
+    context.set_default_timeout(PATIENCE)
+    WINDOWS.append(context)
+    return context
 
-        def opened(address: str, *, quiet: bool = True) -> "Page":
-            page = context.new_page()
-            if quiet:
-                page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
-                page.on("pageerror", lambda error: complaints.append(str(error)))
+
+@pytest.fixture(scope="session")
+def kept() -> "dict[str, Page]":
+    """Tabs that stay open, by the address of their server."""
+    return {}
+
+
+@pytest.fixture
+def look(tabs: "BrowserContext", kept: "dict[str, Page]") -> Iterator[Open]:
+    """Opens an address of a server of all tests, for a test that changes nothing but what the address says.
+
+    The tab stays open for the next test, which is quicker than to load the page again. The browser must have had
+    nothing to complain of.
+    """
+    complaints: list[str] = []
+    heard: list[Page] = []
+    listeners: dict[str, Callable[[Any], None]] = {
+        "console": lambda message: complaints.append(f"{message.type}: {message.text}"),
+        "pageerror": lambda error: complaints.append(str(error)),
+    }
+
+    def opened(address: str) -> "Page":
+        base, _, state = address.partition("#")
+        page = kept.get(base) or tabs.browser.new_page()  # type: ignore[union-attr]
+        page.set_default_timeout(PATIENCE)
+        page.set_viewport_size(SIZE)
+        if page not in heard:
+            heard.append(page)
+            for event, listener in listeners.items():
+                page.on(event, listener)  # type: ignore[call-overload]
+        if base in kept:
+            page.evaluate(FOLLOWED, f"#{state or 'text='}")
+        else:
             page.goto(address)
             page.wait_for_selector("body[data-ready]")
-            return page
+            kept[base] = page
+            WINDOWS.append(page.context)
+        drawn(page)
+        return page
 
-        yield opened
+    yield opened
+    for page in heard:
+        page.mouse.move(0, 0)
+        for event, listener in listeners.items():
+            page.remove_listener(event, listener)
+    assert complaints == []
+
+
+@pytest.fixture
+def show(tabs: "BrowserContext") -> Iterator[Open]:
+    """Opens an address. At the end of a test, the browser must have had nothing to complain of, unless it may."""
+    complaints: list[str] = []
+    listeners: dict[str, Callable[[Any], None]] = {
+        "console": lambda message: complaints.append(f"{message.type}: {message.text}"),
+        "pageerror": lambda error: complaints.append(str(error)),
+    }
+    free = tabs.pages[:1]
+    heard: list[Page] = []
+
+    def opened(address: str, *, quiet: bool = True) -> "Page":
+        page = free.pop() if free else tabs.new_page()
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size(SIZE)
+        if quiet:
+            heard.append(page)
+            for event, listener in listeners.items():
+                page.on(event, listener)  # type: ignore[call-overload]
+        page.goto(address)
+        page.wait_for_selector("body[data-ready]")
+        return page
+
+    yield opened
+    first, *others = tabs.pages or [tabs.new_page()]
+    for page in others:
+        page.close()
+    first.goto("about:blank")
+    first.mouse.move(0, 0)
+    for page in heard:
+        for event, listener in listeners.items():
+            page.remove_listener(event, listener)
     assert complaints == []

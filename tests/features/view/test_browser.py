@@ -16,8 +16,8 @@ def tokens(page: "object") -> list[str]:
     return page.locator("#list tbody tr[data-frame] td:first-child").all_inner_texts()  # type: ignore[attr-defined, no-any-return]
 
 
-def test_every_frame_is_listed_and_can_be_drawn(show: Open, server: Server, files: Path) -> None:
-    page = show(server.address)
+def test_every_frame_is_listed_and_can_be_drawn(look: Open, server: Server, files: Path) -> None:
+    page = look(server.address)
     results = mg.load_results(files / "good.mg").with_data()
     assert page.locator("#count").inner_text() == "30 of 30 frames"
     assert tokens(page) == [row["token"] for row in results.frames()]
@@ -66,8 +66,8 @@ def test_the_address_holds_the_condition_and_the_frame(show: Open, server: Serve
     assert again.input_value("#where") == "pld > 0.78"
 
 
-def test_the_filters_become_a_command_and_a_list_of_tokens(show: Open, server: Server, tmp_path: Path) -> None:
-    page = show(server.address)
+def test_the_filters_become_a_command_and_a_list_of_tokens(look: Open, server: Server, tmp_path: Path) -> None:
+    page = look(server.address)
     page.fill("#where", "truth > 3 or pld > 0.9")
     page.select_option("#scene", "scene-0001")
     page.fill("#low", "0.7")
@@ -131,7 +131,9 @@ def test_the_page_says_so_when_the_server_has_ended(show: Open, files: Path) -> 
     assert page.locator("#where-wrong").inner_text() == "The server has ended. Start mapgauge view again."
 
 
-def test_closing_the_last_tab_ends_the_server_and_loading_it_again_does_not(show: Open, files: Path) -> None:
+def test_closing_the_last_tab_ends_the_server_and_loading_it_again_does_not(
+    show: Open, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with serving(files / "good.mg", tabs=True) as server:
         tabs = server.tabs.seen
         page = show(server.address)
@@ -145,6 +147,7 @@ def test_closing_the_last_tab_ends_the_server_and_loading_it_again_does_not(show
         until(lambda: len(tabs) == 1)
         assert not set(tabs) & before
         assert not server.tabs.ended()
+        monkeypatch.setattr("mapgauge.features.view.server._GRACE", 0.1)
         page.close()
         until(lambda: server.fileno() < 0)
 

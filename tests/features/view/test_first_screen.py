@@ -27,8 +27,8 @@ def of(address: str) -> bytes:
     return body
 
 
-def test_the_panel_where_has_the_error_map_of_both_methods(show: Open, server: Server) -> None:
-    page = show(server.address)
+def test_the_panel_where_has_the_error_map_of_both_methods(look: Open, server: Server) -> None:
+    page = look(server.address)
     page.wait_for_selector("#where-slot #error-canvas")
     assert page.locator("#error-bar [data-mode]").all_inner_texts() == ["good", "poor", "poor \N{MINUS SIGN} good"]
     progress = page.locator("#where-progress")
@@ -41,8 +41,8 @@ def test_the_panel_where_has_the_error_map_of_both_methods(show: Open, server: S
     assert page.evaluate(places) == before, "what is said while the map is made moves the panel"
 
 
-def test_the_answer_says_all_after_the_data_were_read(show: Open, server: Server) -> None:
-    page = show(server.address)
+def test_the_answer_says_all_after_the_data_were_read(look: Open, server: Server) -> None:
+    page = look(server.address)
     page.wait_for_function("() => document.getElementById('answer').textContent.includes('% of the map')")
     assert "the rest of the answer" not in page.locator("#answer").inner_text()
     assert page.locator("#failure").inner_text() == ""
@@ -65,8 +65,8 @@ def test_the_answer_does_not_wait_for_the_map_on_the_server(files: Path) -> None
         assert 'id="error-map-about"' not in of(running.address).decode()
 
 
-def test_the_examples_are_drawn_when_their_frames_have_come(show: Open, server: Server) -> None:
-    page = show(server.address)
+def test_the_examples_are_drawn_when_their_frames_have_come(look: Open, server: Server) -> None:
+    page = look(server.address)
     page.wait_for_function("""() => {
         const thumbs = [...document.querySelectorAll('#examples svg.thumb')];
         return thumbs.length > 0 && thumbs.every((svg) => svg.querySelector('g'));

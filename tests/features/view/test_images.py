@@ -16,8 +16,8 @@ from mapgauge.demo import demo_world
 from mapgauge.features.view.server import Server
 
 
-def test_images_have_the_lines_of_the_frame(show: Open, cameras: Server) -> None:
-    page = show(f"{cameras.address}#frame=scene-0001-4&least=0")
+def test_images_have_the_lines_of_the_frame(look: Open, cameras: Server) -> None:
+    page = look(f"{cameras.address}#frame=scene-0001-4&least=0")
     page.wait_for_selector(".camera img")
     page.wait_for_function("() => [...document.querySelectorAll('.camera img')].every((image) => image.naturalWidth)")
     assert page.locator(".camera .larger").all_inner_texts() == ["CAM_FRONT_LEFT", "CAM_FRONT", "CAM_BACK"]
@@ -51,8 +51,8 @@ def test_a_click_on_a_line_marks_it_in_all_views(show: Open, cameras: Server) ->
     assert page.locator(".looked").count() == 0
 
 
-def test_layers_and_classes_apply_to_images(show: Open, cameras: Server) -> None:
-    page = show(f"{cameras.address}#frame=scene-0001-4")
+def test_layers_and_classes_apply_to_images(look: Open, cameras: Server) -> None:
+    page = look(f"{cameras.address}#frame=scene-0001-4")
     page.wait_for_selector(".camera .instance", state="attached")
     page.locator('[data-layer="predictions"]').uncheck()
     hidden = "() => [...document.querySelectorAll('.camera .predictions')].every((n) => n.style.display === 'none')"
@@ -61,8 +61,8 @@ def test_layers_and_classes_apply_to_images(show: Open, cameras: Server) -> None
     assert page.locator(".camera .instance:visible").count() < page.locator(".camera .instance").count()
 
 
-def test_an_image_can_be_larger(show: Open, cameras: Server) -> None:
-    page = show(f"{cameras.address}#frame=scene-0001-4")
+def test_an_image_can_be_larger(look: Open, cameras: Server) -> None:
+    page = look(f"{cameras.address}#frame=scene-0001-4")
     page.wait_for_selector(".camera img")
     button = page.locator(".camera .larger").nth(1)
     button.click()

@@ -1,4 +1,4 @@
-"""``mapgauge view`` with as many frames as the largest data sets have."""
+"""``mapgauge view`` with thousands of frames and hundreds of scenes."""
 
 from dataclasses import replace
 
@@ -11,10 +11,10 @@ from mapgauge.features.view.explorer import Method
 from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.scoring.scores import Totals
 
-FRAMES = 54_171
+FRAMES = 20_440  # in 511 scenes: of more than 500, the list of scenes is filled when it is opened
 
 
-def test_54171_frames_can_be_listed_filtered_played_and_drawn(show: Open) -> None:
+def test_20440_frames_can_be_listed_filtered_played_and_drawn(show: Open) -> None:
     """The frames are copies of twenty, so that the test is quick."""
     predictions, truth = demo_world(20, predictions=4)
     results = mg.evaluate(predictions, truth)
@@ -27,19 +27,19 @@ def test_54171_frames_can_be_listed_filtered_played_and_drawn(show: Open) -> Non
     with_data = replace(many, geometry=type(results.need_data()).of(x, y, results.protocol))
     with serving_methods([Method("many", "many.mg", many, lambda: with_data)]) as server:
         page = show(server.address)
-        assert page.locator("#count").inner_text() == "54,171 of 54,171 frames"
+        assert page.locator("#count").inner_text() == "20,440 of 20,440 frames"
         assert page.locator("#list tbody tr[data-frame]").count() < 100  # only rows that are seen
         page.wait_for_selector(".panel .instance", state="attached")
-        page.fill("#where", f"token in ('{54_170:032x}', '{7:032x}')")
-        page.wait_for_function("() => document.getElementById('count').textContent.startsWith('2 of 54,171')")
-        last = page.locator("#list tbody tr[data-frame]", has_text=f"{54_170:032x}"[-12:])
+        page.fill("#where", f"token in ('{20_439:032x}', '{7:032x}')")
+        page.wait_for_function("() => document.getElementById('count').textContent.startsWith('2 of 20,440')")
+        last = page.locator("#list tbody tr[data-frame]", has_text=f"{20_439:032x}"[-12:])
         last.click()
-        truth_of_last = len(results.with_data().assignment(results.tokens[54_170 % 20]).truth)
+        truth_of_last = len(results.with_data().assignment(results.tokens[(FRAMES - 1) % 20]).truth)
         drawn = "n => document.querySelectorAll('.instance.truth').length === n"
         page.wait_for_function(drawn, arg=truth_of_last)
-        assert page.locator("#moment").inner_text().startswith("s1354: frame 11 of 11")
+        assert page.locator("#moment").inner_text().startswith("s510: frame 40 of 40")
         page.click("#clear")
-        page.wait_for_function("() => document.getElementById('count').textContent.startsWith('54,171 of')")
+        page.wait_for_function("() => document.getElementById('count').textContent.startsWith('20,440 of')")
         page.locator("#scene").focus()
-        page.select_option("#scene", "s700")
-        assert page.locator("#count").inner_text() == "40 of 54,171 frames"
+        page.select_option("#scene", "s400")
+        assert page.locator("#count").inner_text() == "40 of 20,440 frames"

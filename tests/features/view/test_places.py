@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Download, Page
 
 
-def test_the_map_has_the_means_of_squares_and_opens_the_worst_frame(show: Open, server: Server, files: Path) -> None:
-    page = show(f"{server.address}#pane=place")
+def test_the_map_has_the_means_of_squares_and_opens_the_worst_frame(look: Open, server: Server, files: Path) -> None:
+    page = look(f"{server.address}#pane=place")
     page.wait_for_selector("#place-worst button")
     truth, results = mg.read(files / "truth.parquet"), mg.load_results(files / "good.mg")
     assert truth.poses is not None
@@ -36,8 +36,8 @@ def test_the_map_has_the_means_of_squares_and_opens_the_worst_frame(show: Open, 
     assert page.locator("#chosen").inner_text().startswith(max(worst)[1])
 
 
-def test_a_click_on_the_map_opens_a_frame_there(show: Open, server: Server) -> None:
-    page = show(f"{server.address}#pane=place&frame=scene-0000-0&scene=scene-0002")
+def test_a_click_on_the_map_opens_a_frame_there(look: Open, server: Server) -> None:
+    page = look(f"{server.address}#pane=place&frame=scene-0000-0&scene=scene-0002")
     page.wait_for_selector("#place-worst button")
     drawn(page)  # then nothing moves any more
     first = page.locator("#place-worst button").first
@@ -167,8 +167,8 @@ def size_of(picture: bytes) -> tuple[int, int]:
     return int.from_bytes(picture[16:20], "big"), int.from_bytes(picture[20:24], "big")
 
 
-def test_a_drawing_is_saved_as_png(show: Open, server: Server, tmp_path: Path) -> None:
-    page = show(f"{server.address}#frame=scene-0001-4")
+def test_a_drawing_is_saved_as_png(look: Open, server: Server, tmp_path: Path) -> None:
+    page = look(f"{server.address}#frame=scene-0001-4")
     page.wait_for_selector(".panel .instance", state="attached")
     picture = saved(page, ".panel .png", tmp_path / "frame.png")
     assert picture.startswith(b"\x89PNG")
@@ -178,6 +178,7 @@ def test_a_drawing_is_saved_as_png(show: Open, server: Server, tmp_path: Path) -
     assert len(picture) > 5_000  # not an empty sheet
 
 
+COUNT = 4  # frames that are saved: each takes the browser a fifth of a second, twice
 # Stands for ffmpeg: writes how many pictures came, how many of them differ, and its arguments.
 FFMPEG = """#!{python}
 import sys
@@ -192,26 +193,31 @@ def test_a_scene_is_saved_as_pictures_in_the_order_of_time_and_as_a_video(
     (tmp_path / "ffmpeg").write_text(FFMPEG.format(python=sys.executable), encoding="utf-8")
     (tmp_path / "ffmpeg").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    with serving(files / "good.mg", files / "poor.mg", images=rig / "images") as server:
-        page = show(f"{server.address}#frame=scene-0001-4")
+    truth = mg.read(files / "truth.parquet").at(range(COUNT))
+    for name in ("good", "poor"):
+        results = mg.evaluate(mg.read(files / f"{name}.parquet").at(range(COUNT)), truth)
+        results.save(tmp_path / f"{name}.mg", geometry="original")
+    with serving(tmp_path / "good.mg", tmp_path / "poor.mg", images=rig / "images") as server:
+        page = show(f"{server.address}#frame=scene-0000-2")
         page.wait_for_function("() => document.getElementById('moment').textContent.endsWith(' s')")
         # A browser without a window cannot ask for a folder.
         page.evaluate("() => delete window.showDirectoryPicker && delete Window.prototype.showDirectoryPicker")
         downloads: list[Download] = []
         page.on("download", lambda download: downloads.append(download))
         page.click("#save-scene")
-        page.locator("#told", has_text="10 frames saved.").wait_for()
-        while len(downloads) < 10:
+        page.locator("#told", has_text=f"{COUNT} frames saved.").wait_for()
+        while len(downloads) < COUNT:
             page.wait_for_event("download")
-        assert [each.suggested_filename for each in downloads] == [f"scene-0001-{k:04d}.png" for k in range(1, 11)]
+        expected = [f"scene-0000-{k:04d}.png" for k in range(1, COUNT + 1)]
+        assert [each.suggested_filename for each in downloads] == expected
         downloads[0].save_as(tmp_path / "first.png")
         assert size_of((tmp_path / "first.png").read_bytes()) == (1920, 1080)
         page.select_option("#speed", "4")
         with page.expect_download() as video:
             page.click("#save-video")
         video.value.save_as(tmp_path / "scene.mp4")
-    assert video.value.suggested_filename == "scene-0001.mp4"
+    assert video.value.suggested_filename == "scene-0000.mp4"
     count, distinct, _, *words = (tmp_path / "scene.mp4").read_text(encoding="utf-8").split()
-    assert (count, distinct) == ("10", "10")
+    assert (count, distinct) == (str(COUNT), str(COUNT))
     assert words[words.index("-framerate") + 1] == "8"  # a frame every half second, four times as fast
     assert words[words.index("-protocol_whitelist") + 1] == "pipe"

@@ -308,8 +308,12 @@ def test_the_command_prints_its_address_and_a_tunnel_and_ends_with_an_interrupt(
     assert "Traceback" not in errors
 
 
+# The command, with a server that waits less for a page that is loaded again.
+HASTY = "from mapgauge.cli import main; from mapgauge.features.view import server; server._GRACE = 0.1; main()"
+
+
 def test_the_command_ends_with_the_last_tab_if_asked(files: Path) -> None:
-    with started(files, "good.mg", "--until-closed") as (process, address):
+    with started(files, "good.mg", "--until-closed", program=("-c", HASTY)) as (process, address):
         assert [status(address, path) for path in ("alive/one", "closed/one")] == [200, 200]
         assert process.wait(120) == 0
 

@@ -104,8 +104,8 @@ def test_the_back_button_returns_to_what_was_looked_at(show: Open, server: Serve
     page.wait_for_function("() => document.getElementById('chosen').textContent === 'scene-0001-4'")
 
 
-def test_keys_slider_and_curves_step_through_the_scene(show: Open, server: Server) -> None:
-    page = opened(show, server, "#frame=scene-0001-4")
+def test_keys_slider_and_curves_step_through_the_scene(look: Open, server: Server) -> None:
+    page = opened(look, server, "#frame=scene-0001-4")
     page.locator("#list").focus()
     page.keyboard.press(".")
     assert "frame 6 of 10" in moment(page)
@@ -157,8 +157,8 @@ def test_curves_show_the_values_of_all_methods(show: Open, server: Server, files
     page.wait_for_function("() => location.hash.includes('curves=pld+localisation+truth')")
 
 
-def test_the_world_has_north_up_and_the_ego_where_its_pose_is(show: Open, server: Server, files: Path) -> None:
-    page = opened(show, server, "#frame=scene-0001-4&space=world")
+def test_the_world_has_north_up_and_the_ego_where_its_pose_is(look: Open, server: Server, files: Path) -> None:
+    page = opened(look, server, "#frame=scene-0001-4&space=world")
     truth = mg.read(files / "truth.parquet")
     assert truth.poses is not None
     first, pose = (truth.poses[truth.index[f"scene-0001-{k}"]] for k in (0, 4))
@@ -174,8 +174,8 @@ def test_the_world_has_north_up_and_the_ego_where_its_pose_is(show: Open, server
     page.wait_for_function("() => !document.querySelector('.panel g[transform]:has(.ego)')")
 
 
-def test_the_trail_has_the_frames_before_in_their_places(show: Open, server: Server, files: Path) -> None:
-    page = opened(show, server, "#frame=scene-0001-4&trail=3")
+def test_the_trail_has_the_frames_before_in_their_places(look: Open, server: Server, files: Path) -> None:
+    page = opened(look, server, "#frame=scene-0001-4&trail=3")
     page.wait_for_function("() => document.querySelectorAll('.panel:first-child .trail').length === 3")
     truth = mg.read(files / "truth.parquet")
     assert truth.poses is not None
@@ -192,8 +192,8 @@ def test_the_trail_has_the_frames_before_in_their_places(show: Open, server: Ser
     page.wait_for_function("() => !document.querySelector('.trail')")
 
 
-def test_a_drawing_in_the_world_is_saved_as_it_is_seen(show: Open, server: Server, tmp_path: Path) -> None:
-    page = opened(show, server, "#frame=scene-0001-4&space=world&trail=3")
+def test_a_drawing_in_the_world_is_saved_as_it_is_seen(look: Open, server: Server, tmp_path: Path) -> None:
+    page = opened(look, server, "#frame=scene-0001-4&space=world&trail=3")
     page.wait_for_function("() => document.querySelectorAll('.panel:first-child .trail').length === 3")
     with page.expect_download() as saved:
         page.locator(".panel .save:not(.png)").first.click()

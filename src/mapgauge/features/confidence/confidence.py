@@ -54,10 +54,10 @@ class CommonThreshold(NamedTuple):
         """Return the values as a sentence."""
         change = self.rounded - self.pld
         if self.drops:
-            what = f"Dropping predictions with a confidence below {self.threshold:.2f} and setting the others to 1"
+            what = f"Drop confidences below {self.threshold:.2f} and set others to 1"
         else:
-            what = "Setting all confidences to 1"
-        return f"{what} would give a mean PLD of {self.rounded:.3f} ({change:+.3f})."
+            what = "Set all confidences to 1"
+        return f"{what} to lower PLD to {self.rounded:.3f} ({change:+.3f})."
 
 
 _ROUNDED = "PLD at threshold"  # the title of the column with confidences that are rounded at the threshold

@@ -42,6 +42,7 @@ _REDIRECT = """<!DOCTYPE html>
 <body><a href="{address}">mapgauge view</a></body></html>
 """
 _GRACE = 3.0  # seconds in which a page may be loaded again after it was closed
+_POLL = 0.2  # seconds between two looks at whether the server shall end
 
 
 @dataclass(frozen=True)
@@ -175,13 +176,13 @@ class Server(ThreadingHTTPServer):
         if until_closed:
             threading.Thread(target=self._wait_for_tabs, daemon=True).start()
         try:
-            self.serve_forever(poll_interval=0.2)
+            self.serve_forever(poll_interval=_POLL)
         finally:
             self.server_close()
 
     def _wait_for_tabs(self) -> None:
         while not self.tabs.ended():
-            time.sleep(0.2)
+            time.sleep(_POLL)
         self.shutdown()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
