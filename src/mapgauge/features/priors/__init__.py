@@ -17,7 +17,7 @@ FEATURE = Feature(
             ),
         ),
     },
-    priors=("tables:TABLES",),
+    priors=("command:TABLES",),
     names={
         "Changes": "changes:Changes",
         "changes": "changes:changes",

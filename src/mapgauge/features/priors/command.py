@@ -14,6 +14,7 @@ from mapgauge.cli.inputs import InputReader, check_files, options_of
 from mapgauge.cli.methods import Methods
 from mapgauge.cli.parsing import place, refuse, settings_of
 from mapgauge.features.priors import TRUE_STATES
+from mapgauge.hooks import PriorTables
 
 if TYPE_CHECKING:
     from mapgauge.features.priors.changes import Changes
@@ -221,3 +222,6 @@ class SplitByChange(Document):
 def text_of(methods: "Mapping[str, Changes]") -> Iterator[Piece]:
     """Return tables and sentences about what ``since_prior`` returned."""
     return SplitByChange(methods).text()
+
+
+TABLES = PriorTables(measure=since_prior, text=text_of)
