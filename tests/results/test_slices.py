@@ -24,7 +24,7 @@ def alone(tokens: tuple[str, ...], like: mg.Results) -> mg.Results:
     return mg.evaluate(*sides, like.protocol, ranges=like.ranges, metrics=METRICS)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(1, 80), st.integers(0, 1 << 30), st.sampled_from([WHOLE, AHEAD]))
 @example(80, 0, WHOLE)
 def test_a_slice_is_a_separate_evaluation_to_the_last_bit(count: int, seed: int, whole: mg.Results) -> None:
