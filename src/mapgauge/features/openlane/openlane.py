@@ -9,7 +9,7 @@ none. The score is the mean over all true vertices of all frames and thresholds.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,8 @@ from mapgauge.typing import Flags, Floats, Indices
 
 if TYPE_CHECKING:
     from mapgauge.kernels.lines import Lines
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,42 +131,33 @@ class BoxSettings(OpenLaneSettings):
 
 
 def lane_matches(groups: Groups, protocol: Protocol, own: Any, *, segments: bool) -> Matches:
-    """Return the matches of lanes, by the distance of centrelines or of lane segments."""
+    """Return the matches of lanes, by the distance of centrelines or of lane segments. Several scores share them."""
+
+    def matched() -> Matches:
+        lanes, rows = of_frames(groups, (LANE,))
+        distance = partial(lane_distances, groups, rows, segments)
+        return Matches(lanes, rows, *matches_by(distance, lanes, protocol, own=own))
+
     key = f"lanes {segments} {own.thresholds} {own.strict} {own.relaxed} {own.prefilter} {own.drop_closing}"
-    lanes, rows = of_frames(groups, (LANE,))
-    return _matches(
-        groups,
-        key,
-        lanes,
-        rows=rows,
-        distance=partial(lane_distances, groups, rows, segments),
-        protocol=protocol,
-        own=own,
-    )
+    return _shared(groups, key, matched)
 
 
 def element_matches(groups: Groups, protocol: Protocol, own: BoxSettings) -> Matches:
-    """Return the matches of traffic elements, whatever their attribute."""
-    boxes, rows = of_frames(groups, protocol.boxes)
-    return _matches(
-        groups,
-        f"boxes {own.thresholds} {own.strict}",
-        boxes,
-        rows=rows,
-        distance=box_distances,
-        protocol=protocol,
-        own=own,
-    )
+    """Return the matches of traffic elements, whatever their attribute. Several scores share them."""
+
+    def matched() -> Matches:
+        boxes, rows = of_frames(groups, protocol.boxes)
+        return Matches(boxes, rows, *matches_by(box_distances, boxes, protocol, own=own))
+
+    return _shared(groups, f"boxes {own.thresholds} {own.strict}", matched)
 
 
-def _matches(
-    groups: Groups, key: str, merged: Groups, rows: Indices, distance: PairDistance, protocol: Protocol, own: Any
-) -> Matches:
-    """Return matches that several scores share."""
+def _shared(groups: Groups, key: str, make: Callable[[], Made]) -> Made:
+    """Return what several scores of the same groups need, which is made once."""
     if key not in groups.shared:
-        groups.shared[key] = Matches(merged, rows, *matches_by(distance, merged, protocol, own=own))
-    matches: Matches = groups.shared[key]
-    return matches
+        groups.shared[key] = make()
+    made: Made = groups.shared[key]
+    return made
 
 
 def lane_distances(
@@ -312,6 +305,54 @@ _RELEASES = {"v1.0": "v1.0 and v2.0", "v1.1": "v1.1 and v2.1"}
 _TOP_COLUMNS = ("precision", "vertices")
 
 
+@dataclass(frozen=True, eq=False)
+class _Vertices:
+    """Lanes, and the lanes or traffic elements that they are linked with, numbered one after the other."""
+
+    lanes: Matches
+    columns: Matches
+    shift: int  # the number of the first column
+    confidence: Floats
+    order: Indices
+    nearest: Indices
+    links_of_truth: Indices  # sources and targets
+    scored_links: tuple[Indices, Indices, Floats]  # sources, targets and weights of predicted links
+
+    def hits(self, number: int) -> Flags:
+        """Return which vertices are true positives at a threshold of the lanes, by its number."""
+        of_lanes: Flags = ((self.lanes.hits >> number) & 1) == 1
+        if self.columns is self.lanes:
+            return of_lanes
+        # Traffic elements have one threshold. The kit has no more, and lanes are combined with the first one.
+        return np.concatenate([of_lanes, (self.columns.hits & 1) == 1])
+
+
+def _vertices(kind: str, groups: Groups, protocol: Protocol, own: Any) -> _Vertices:
+    """Return the vertices of the links of one kind."""
+    lanes = lane_matches(groups, protocol, own, segments=own.lanes == "segments")
+    if kind == CONTROLLED_BY:
+        columns = element_matches(groups, protocol, BoxSettings(thresholds=own.overlaps, strict=own.strict))
+        parts = [lanes, columns]
+        shift = len(lanes.rows)  # traffic elements are numbered after the lanes
+    else:
+        columns = lanes
+        parts = [lanes]
+        shift = 0
+    predicted = np.concatenate([part.groups.is_prediction for part in parts])
+    source, target, weight = _links_of(groups, kind, parts)
+    true = ~predicted[source]
+    return _Vertices(
+        lanes=lanes,
+        columns=columns,
+        shift=shift,
+        confidence=np.concatenate([part.groups.confidence for part in parts]),
+        order=np.concatenate([part.groups.by_confidence + k * shift for k, part in enumerate(parts)]),
+        nearest=np.concatenate([part.nearest + k * shift for k, part in enumerate(parts)]),
+        links_of_truth=np.stack([source[true], target[true]]),
+        scored_links=(source[~true], target[~true], weight[~true]),
+    )
+
+
 def _top_score(kind: str, groups: Groups, protocol: Protocol, setting: object) -> Floats:
     """Return the sum of the precisions of all vertices and their number, at the group of the lanes of each frame.
 
@@ -323,41 +364,21 @@ def _top_score(kind: str, groups: Groups, protocol: Protocol, setting: object) -
         own = protocol.settings["top_ll"]
     else:
         own = protocol.settings["top_lt"]
-    lanes = lane_matches(groups, protocol, own, segments=own.lanes == "segments")
-    if kind == CONTROLLED_BY:
-        columns = element_matches(groups, protocol, BoxSettings(thresholds=own.overlaps, strict=own.strict))
-        parts = [lanes, columns]
-        shift = len(lanes.rows)  # traffic elements are numbered after the lanes
-    else:
-        columns = lanes
-        parts = [lanes]
-        shift = 0
-    confidence = np.concatenate([part.groups.confidence for part in parts])
-    order = np.concatenate([part.groups.by_confidence + k * shift for k, part in enumerate(parts)])
-    nearest = np.concatenate([part.nearest + k * shift for k, part in enumerate(parts)])
-    predicted = np.concatenate([part.groups.is_prediction for part in parts])
-    source, target, weight = _links_of(groups, kind, parts)
-    true = ~predicted[source]
-    from_truth = np.stack([source[true], target[true]])
-    scored = (source[~true], target[~true], weight[~true])
-    sums = np.zeros((len(lanes.groups.bounds), 2))
-    for t, threshold in enumerate(own.thresholds):
+    vertices = _shared(groups, f"vertices {kind} {own}", partial(_vertices, kind, groups, protocol, own))
+    sums = np.zeros((len(vertices.lanes.groups.bounds), 2))
+    for number, threshold in enumerate(own.thresholds):
         if setting not in (None, threshold):
             continue
-        hits = [((lanes.hits >> t) & 1) == 1]
-        if columns is not lanes:
-            # Traffic elements have one threshold. The kit has no more, and lanes are combined with the first one.
-            hits.append((columns.hits & 1) == 1)
         topology_sums(
-            lanes.groups.bounds,
-            columns.groups.bounds + shift,
+            vertices.lanes.groups.bounds,
+            vertices.columns.groups.bounds + vertices.shift,
             own.rules == "v1.0",
-            confidence,
-            order,
-            nearest,
-            np.concatenate(hits),
-            from_truth,
-            scored,
+            vertices.confidence,
+            vertices.order,
+            vertices.nearest,
+            vertices.hits(number),
+            vertices.links_of_truth,
+            vertices.scored_links,
             FILLER[own.rules],
             sums,
         )
