@@ -23,6 +23,9 @@ _NEEDS = {
 collect_ignore = [path for path, names in _NEEDS.items() if not all(map(find_spec, names))]
 collect_ignore += [f"docs/{page}.md" for page in PAGES_WITH_FILES]
 
+# Several processes run tests, so each computes in one thread. More would wait for each other in loops.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MAPGAUGE_COMPILERS", "0")
 os.environ.setdefault("MAPGAUGE_INTERPRET", "0")
 # Results of the same inputs are the same bytes if their date is the same.

@@ -17,16 +17,22 @@ from benchmarks.jobs import JOBS, prepare_files
 from benchmarks.tables import heading, machine, row
 
 HERE = Path(__file__).parent.parent
-ROUNDS = 3
+ROUNDS = 2
 
 
 def run(tree: Path, name: str, folder: Path, cold: bool) -> dict[str, float | str]:
     """Do one job with the sources of a tree, and return what it measured."""
     with tempfile.TemporaryDirectory() as empty:
-        paths = {"PYTHONPATH": str(tree / "src")} | ({"NUMBA_CACHE_DIR": empty} if cold else {})
+        settings = {
+            "PYTHONPATH": str(tree / "src"),
+            "NUMBA_CACHE_DIR": empty if cold else str(folder / "kernels"),
+            # Python keeps the modules that it compiled, as it does for an installed package.
+            "PYTHONDONTWRITEBYTECODE": "",
+            "PYTHONPYCACHEPREFIX": str(folder / "bytecode"),
+        }
         command = [sys.executable, "-m", "benchmarks.jobs", name, str(folder)]
         done = subprocess.run(
-            command, cwd=HERE, env=os.environ | paths, capture_output=True, text=True, encoding="utf-8"
+            command, cwd=HERE, env=os.environ | settings, capture_output=True, text=True, encoding="utf-8"
         )
     if done.returncode:
         raise SystemExit(f"{name} failed with the sources in {tree}:\n{done.stderr}")
@@ -66,10 +72,12 @@ def main(before: str, names: list[str], frames: int, rounds: int) -> None:
 def compare(name: str, tree: Path, files: Path, rounds: int) -> None:
     """Do one job in both trees in turn and print its row."""
     job, trees = JOBS[name], (tree, HERE)
-    if not job.cold:
+    if not job.cold and not job.once:
         for each in trees:
             run(each, name, files, cold=False)  # compiles and fills caches of the system
-    runs = [[run(each, name, files, job.cold) for each in trees] for _ in range(1 if job.cold else rounds)]
+    if job.cold or job.once:
+        rounds = 1
+    runs = [[run(each, name, files, job.cold) for each in trees] for _ in range(rounds)]
     best = [{key: min(float(pair[k][key]) for pair in runs) for key in ("wall", "cpu", "memory")} for k in (0, 1)]
     same = len({str(one["output"]) for pair in runs for one in pair}) == 1
     row(

@@ -152,7 +152,7 @@ def test_a_benchmark_that_fails_stops_no_other_and_the_run_says_so(
 ) -> None:
     programs = {"io": "raise SystemExit(2)", "view": "print('drawn')"}
 
-    def run(command: list[str], env: dict[str, str], check: bool) -> subprocess.CompletedProcess[str]:
+    def run(command: list[str], env: dict[str, str], check: bool) -> subprocess.CompletedProcess[bytes]:
         name = command[-1].removeprefix("benchmarks.bench_")
         return subprocess.run([sys.executable, "-c", programs[name]], env=env, check=check)
 
@@ -168,5 +168,5 @@ def test_a_benchmark_that_fails_stops_no_other_and_the_run_says_so(
 
 
 def test_a_benchmark_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(SystemExit, match="no benchmark is called paint; there are command, kernels"):
+    with pytest.raises(SystemExit, match="no benchmark is called paint"):
         runner.main(["paint"])

@@ -134,13 +134,11 @@ def test_the_metric_is_computed_and_printed_in_the_shell(world: Path) -> None:
         f"{good} --set price.price=2 --metrics price --csv",
         f"{good} --set price.price=2 --metrics price --latex",
         f"{poor} --set price.price=2 -o poor.mg",
-        "cite good.mg",
         "compare good.mg poor.mg --fail-if price>+100",
         "sweep good.json truth.geojson --set price.price=2 --cutoff 0.5,1.5 --json",
     ]
-    (listed, *documents, text, table, latex, _, cited, compared, swept), said = one_after_another(world, lines)
+    (listed, *documents, text, table, latex, _, compared, swept), said = one_after_another(world, lines)
     once, twice = map(json.loads, documents)
-    assert "% Cited for: Price\n@misc{prices2026,\n" in cited
     assert "Price of a polyline that has no prediction." in listed
     assert once["mean"]["price"] > 0
     assert twice["mean"]["price"] == pytest.approx(2 * once["mean"]["price"])
@@ -152,6 +150,14 @@ def test_the_metric_is_computed_and_printed_in_the_shell(world: Path) -> None:
     assert "Price ↓" in compared
     assert "gate passed" in said
     assert [row["price"] for row in json.loads(swept)] == [twice["mean"]["price"]] * 2
+
+
+@pytest.mark.needs_feature("provenance")
+def test_what_a_plug_in_cites_is_printed(world: Path) -> None:
+    price = "--set price.price=2 --metrics price"
+    lines = [f"evaluate good.json truth.geojson {price} -o cited.mg", "cite cited.mg"]
+    (_, cited), _ = one_after_another(world, lines)
+    assert "% Cited for: Price\n@misc{prices2026,\n" in cited
 
 
 def test_everything_else_of_the_manifest_works_in_the_shell(world: Path) -> None:

@@ -51,6 +51,16 @@ def test_tables_have_a_row_per_class(call: Run, world: Path) -> None:
     assert f"{FRAMES} frames evaluated; 0 missing" in done.stdout
 
 
+def test_text_takes_no_hashes_of_the_inputs(call: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("hashes take as long as reading, and the text has none")
+
+    monkeypatch.setattr("mapgauge.results.values.content_hash", refused)
+    done = call("evaluate", "good.json", "truth.geojson")
+    assert done.returncode == 0
+    assert "Finds " in done.stdout
+
+
 def test_json_has_the_documented_keys_and_the_numbers_of_python(run: Run, world: Path) -> None:
     done = run("evaluate", "good.json", "truth.geojson", "--json")
     found = json.loads(done.stdout)

@@ -20,7 +20,7 @@ from tests.io.test_mutations import CASES, sound, world
 import mapgauge as mg
 from mapgauge.io.dataset import open_dataset
 
-QUICK = 120  # mutants per format in `make test`; `make fuzz` asks for more
+QUICK = 60  # mutants per format in `make test`; `make fuzz` asks for more
 ODD: tuple[Any, ...] = (
     *(None, True, 0, -1, 7, 2**31, 2**63, 2**70, -0.0, 0.5, 1e155, 1e308, float("nan"), float("-inf")),
     *("", "0", "t0", "\ud800", "x" * 300, "a\0b", "divider", "$.results", "'", "\n"),

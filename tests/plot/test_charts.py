@@ -243,13 +243,11 @@ def test_more_classes_than_well_known_colours_still_differ() -> None:
 def test_results_without_pld_are_refused(good: mg.Results) -> None:
     lacking = replace(good, metrics=("ap_chamfer",))
     for draw in (plot.parts, plot.ranges):
-        with pytest.raises(
-            mg.InvalidInput, match="demo-good: pld not found in these results; available: ap_chamfer. Evaluate with"
-        ):
+        with pytest.raises(mg.InvalidInput, match="demo-good: pld not found in these results"):
             draw(lacking)
     with pytest.raises(mg.InvalidInput, match="pld not found in these results"):
         plot.cutoffs(mg.Sweep((lacking,)))
-    with pytest.raises(mg.InvalidInput, match="demo-good: value 'pld' not found; available: predictions, truth, hits"):
+    with pytest.raises(mg.InvalidInput, match="demo-good: value 'pld' not found"):
         plot.histogram(lacking)
 
 
@@ -262,15 +260,13 @@ def test_precision_and_recall_of_a_metric_without_them_names_those_of_features_t
 
 
 def test_what_no_metric_has_is_refused(good: mg.Results) -> None:
-    with pytest.raises(mg.InvalidInput, match="must be one of ap_chamfer, ap_frechet, ap_sospa.*, got 'pld'"):
+    with pytest.raises(mg.InvalidInput, match="must be one of ap_chamfer, ap_frechet, ap_sospa"):
         plot.precision_recall(good, metric="pld")
-    with pytest.raises(
-        mg.InvalidInput, match="demo-good: ap_sospa not found in these results; available: pld, ap_chamfer"
-    ):
+    with pytest.raises(mg.InvalidInput, match="demo-good: ap_sospa not found in these results"):
         plot.precision_recall(good, metric="ap_sospa")
     with pytest.raises(mg.InvalidInput, match="ap_chamfer has no threshold 0.7; available: 0.5, 1, 1.5"):
         plot.precision_recall(good, threshold=0.7)
-    with pytest.raises(mg.InvalidInput, match="value 'colour' not found; available: predictions, truth, pld"):
+    with pytest.raises(mg.InvalidInput, match="value 'colour' not found"):
         plot.histogram(good, value="colour")
     with pytest.raises(mg.InvalidInput, match="value 'scene' not found"):
         plot.histogram(good, value="scene")
@@ -285,9 +281,7 @@ def test_orders_without_parts_are_refused() -> None:
     truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
     settings = mg.protocol("paper-60x30", classes=["divider"], order=2)
     results = mg.evaluate(truth.with_confidence(1), truth, settings)
-    with pytest.raises(
-        mg.InvalidInput, match="PLD of order 2 does not split into parts. Evaluate with a protocol of order 1"
-    ):
+    with pytest.raises(mg.InvalidInput, match="PLD of order 2 does not split into parts"):
         plot.parts(results)
     with pytest.raises(mg.InvalidInput, match="value 'missed' not found"):
         plot.histogram(results, value="missed")

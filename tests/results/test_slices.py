@@ -24,7 +24,7 @@ def alone(tokens: tuple[str, ...], like: mg.Results) -> mg.Results:
     return mg.evaluate(*sides, like.protocol, ranges=like.ranges, metrics=METRICS)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(1, 80), st.integers(0, 1 << 30), st.sampled_from([WHOLE, AHEAD]))
 @example(80, 0, WHOLE)
 def test_a_slice_is_a_separate_evaluation_to_the_last_bit(count: int, seed: int, whole: mg.Results) -> None:
@@ -152,7 +152,7 @@ def test_whole_numbers_are_groups_and_other_numbers_are_not(tmp_path: Path) -> N
     )
     tags = mg.read_tags(file)
     assert list(WHOLE.by("bin", tags=tags)) == ["4", "5", "6", "7", "8", "9", "10", "no bin"]
-    with pytest.raises(mg.InvalidInput, match="speed has other numbers than whole ones. Available: token, scene"):
+    with pytest.raises(mg.InvalidInput, match="speed has other numbers than whole ones"):
         WHOLE.by("speed", tags=tags)
     file.write_text("scene,pld\nscene-0000,1\n", encoding="utf-8")
     with pytest.raises(mg.InvalidInput, match="the column pld has the name of a value of frames"):

@@ -303,7 +303,7 @@ def test_the_lines_for_heads_have_the_losses_of_their_lines_in_metres(progress: 
 def test_wrong_input_is_refused() -> None:
     outputs, targets = batch()
     criterion = PldCriterion(10, directed=False)
-    with pytest.raises(mg.InvalidInput, match="with as many points as predictions, 6, got 5. Resample the true lines"):
+    with pytest.raises(mg.InvalidInput, match="with as many points as predictions, 6, got 5"):
         criterion(outputs, [{**target, "points": target["points"][:, :5]} for target in targets])
     with pytest.raises(mg.InvalidInput, match="outputs has no pred_points"):
         criterion({"pred_logits": outputs["pred_logits"]}, targets)

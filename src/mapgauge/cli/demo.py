@@ -8,7 +8,6 @@ from mapgauge.cli import options as o
 from mapgauge.cli.command import command
 from mapgauge.cli.compile import compile_for
 from mapgauge.cli.emit import show
-from mapgauge.cli.evaluated import Evaluated
 from mapgauge.cli.output import progress, say
 from mapgauge.cli.show import corners_of
 from mapgauge.cli.targets import own_folder
@@ -48,6 +47,7 @@ def demo(options: DemoOptions) -> None:
     own_folder(output, MARK, FILES, "the demo")
 
     from mapgauge import answer
+    from mapgauge.cli.evaluated import Evaluated
     from mapgauge.metrics.table import METRICS
     from mapgauge.report import write_report
 

@@ -1,6 +1,6 @@
 """``mapgauge evaluate``: compares predictions with truth, and says what comes out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -11,7 +11,7 @@ from mapgauge.cli import options as o
 from mapgauge.cli import parsing
 from mapgauge.cli.command import command, without_effect
 from mapgauge.cli.compile import compile_for
-from mapgauge.cli.emit import Printing, emit
+from mapgauge.cli.emit import Piece, Printing, emit
 from mapgauge.cli.inputs import InputReader, check_classes, check_files, check_not_poses, options_of, turned
 from mapgauge.cli.methods import keep_order
 from mapgauge.cli.output import announce, exit_on, exit_without_truth
@@ -216,12 +216,14 @@ def _print(
     from mapgauge.cli.evaluated import Evaluated
     from mapgauge.hooks import prior_tables
 
-    prior = prior_tables()
     changes: Any = {}
+    of_prior: Iterable[Piece] = ()
     if options.prior is not None:
+        prior = prior_tables()
         if prior is None:
             parsing.refuse("--prior", "no feature that compares with a prior is installed")
         changes = prior.measure(results, plan.names, options.prior, workers=options.workers)
+        of_prior = prior.text(changes)
     sliced = slices_of(results, options.slice_by, options.lists, tags, options.correction)
     document = Evaluated(
         names=plan.names,
@@ -232,7 +234,7 @@ def _print(
         findings=watch.findings,
         slices=sliced,
         changes=list(changes.values()),
-        more=chain(prior.text(changes) if prior is not None and changes else (), slice_pieces(plan.titles, sliced)),
+        more=chain(of_prior, slice_pieces(plan.titles, sliced)),
         by_class=options.by == "class",
         has_lists=bool(options.lists),
         with_tables=options.tables,

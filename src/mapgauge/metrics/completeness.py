@@ -139,23 +139,23 @@ def _lengths_in_rings(groups: Groups, partner: Indices, edges: Sequence[float]) 
     count = np.diff(groups.offsets)[rows]
     point = ranges(groups.offsets[rows], count)
     line = np.repeat(rows, count)
-    coords = groups.points[:2]
+    coords = groups.points[:, point]
     # A point stands for half of the two pieces of the line beside it.
-    steps = np.sqrt(np.square(np.diff(groups.points, axis=1)).sum(axis=0))
-    ends = groups.offsets[1:-1]
+    steps = np.sqrt(np.square(np.diff(coords, axis=1)).sum(axis=0))
+    ends = count.cumsum()[:-1]
     steps[ends[(ends > 0) & (ends <= len(steps))] - 1] = 0.0  # from one line to the next
-    length = np.zeros(groups.points.shape[1])
+    length = np.zeros(len(point))
     length[:-1] += steps / 2
     length[1:] += steps / 2
     # The last point of a closed line repeats the first, and only the first is matched.
     is_closing = groups.repeats[line] & (point == groups.offsets[line + 1] - 1)
     is_found = partner[np.where(is_closing, groups.offsets[line], point)] >= 0
-    x, y = coords[:, point]
+    x, y = coords[:2]
     ring = np.searchsorted(np.array(edges), np.sqrt(x * x + y * y), side="right") - 1
     cell = (groups.side[line] // 2) * RINGS + ring
     size = len(groups.bounds) * RINGS
-    true = np.bincount(cell, length[point], size)
-    found = np.bincount(cell, np.where(is_found, length[point], 0.0), size)
+    true = np.bincount(cell, length, size)
+    found = np.bincount(cell, np.where(is_found, length, 0.0), size)
     return np.concatenate([true.reshape(-1, RINGS), found.reshape(-1, RINGS)], axis=1)
 
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise, repeat
 
 import numpy as np
 
 from mapgauge.frames.instances import Instance, is_box
 from mapgauge.frames.links import FrameLink
+from mapgauge.geometry.polylines import ranges
 from mapgauge.markup import shortened
 from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Block, Groups
@@ -107,8 +109,7 @@ def match_frames(block: Block, protocol: Protocol, cutoff: float | None) -> list
                     tracks: list[str | None] = [None] * count
                 else:
                     tracks = [str(track) or None for track in side.track[rows]]
-                columns = zip(points[places], confidence, tracks, strict=True)
-                instances.extend(Instance(class_name, *values) for values in columns)
+                instances.extend(map(Instance, repeat(class_name), points[places], confidence, tracks))
                 closed.extend(groups.closed[order[places]].tolist())
         assignments.append(assignment)
     if cutoff is not None and classes and predictions.links and truth.links:
@@ -157,15 +158,25 @@ def _matches(
     whole = assigned(groups, protocol, cutoff)
     x = groups.by_row[whole.truth_of[groups.by_row] >= 0]
     y = whole.truth_of[x]
-    distance = whole.distance[x]
-    spans = groups.lines.span[:, :2].astype(np.int64).tolist()
+    start, stop = groups.lines.span[:, :2].astype(np.int64).T
+    sizes = stop[x] - start[x]
+    points = ranges(start[x], sizes)
+    is_matched = whole.partner[points] >= 0
+    points = points[is_matched]
+    owner = np.repeat(np.arange(len(x)), sizes)[is_matched]
+    pairs = np.column_stack([points - start[x][owner], whole.partner[points] - start[y][owner]])
+    ends = np.cumsum(np.bincount(owner, minlength=len(x))).tolist()
     matches: list[list[Match]] = [[] for _ in range(len(groups.bounds) // max(len(classes), 1))]
-    for i, j, g, value in zip(x.tolist(), y.tolist(), (groups.side[x] // 2).tolist(), distance.tolist(), strict=True):
-        partner = whole.partner[slice(*spans[i])]
-        points = np.flatnonzero(partner >= 0)
-        pairs = np.empty((len(points), 2), np.int64)
-        pairs[:, 0] = points
-        pairs[:, 1] = partner[points] - spans[j][0]
+    columns = zip(
+        (groups.side[x] // 2).tolist(),
+        place[x].tolist(),
+        place[y].tolist(),
+        whole.distance[x].tolist(),
+        pairwise([0, *ends]),
+        strict=True,
+    )
+    for g, prediction, truth, distance, (first, end) in columns:
         frame, label = divmod(g, len(classes))
-        matches[frame].append(Match(classes[label], int(place[i]), int(place[j]), distance=value, pairs=pairs))
+        match = Match(classes[label], prediction, truth, distance=distance, pairs=pairs[first:end])
+        matches[frame].append(match)
     return matches

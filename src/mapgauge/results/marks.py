@@ -59,30 +59,23 @@ def levels_of_frames(assignments: "Sequence[Assignment]") -> Levels:
         return np.zeros(len(points), np.uint8)
     truth: list[Points] = []
     truth_closed: list[bool] = []
-    first: list[int] = []
-    stop: list[int] = []
+    compared: list[tuple[int, int]] = []  # the true lines that each prediction is compared with: first and end
     for frame in assignments:
         # True lines of a class stand together, so that each prediction is compared with a range of them.
         names = [line.class_name for line in frame.truth]
         order = sorted(range(len(names)), key=names.__getitem__)
         place = {j: len(truth) + k for k, j in enumerate(order)}
-        of_class: dict[str, list[int]] = {}
+        of_class: dict[str, tuple[int, int]] = {}
         for j in order:
-            of_class.setdefault(names[j], []).append(place[j])
+            first, _ = of_class.get(names[j], (place[j], 0))
+            of_class[names[j]] = (first, place[j] + 1)
         flags = _flags(frame.truth_closed, len(frame.truth))
         truth += [frame.truth[j].points[:, :2] for j in order]
         truth_closed += [flags[j] for j in order]
-        partner = {match.prediction: match.truth for match in frame.matches}
-        for i, line in enumerate(frame.predictions):
-            compared = of_class.get(line.class_name, [])
-            if i in partner:
-                compared = [place[partner[i]]]
-            if compared:
-                first.append(compared[0])
-                stop.append(compared[-1] + 1)
-            else:  # no truth of the class: an empty range
-                first.append(0)
-                stop.append(0)
+        of_frame = [of_class.get(line.class_name, (0, 0)) for line in frame.predictions]
+        for match in frame.matches:
+            of_frame[match.prediction] = (place[match.truth], place[match.truth] + 1)
+        compared += of_frame
     levels: Levels = kernels.marks.piece_levels(
         points,
         _offsets(lines),
@@ -90,8 +83,8 @@ def levels_of_frames(assignments: "Sequence[Assignment]") -> Levels:
         np.concatenate([np.empty((0, 2)), *truth]),
         _offsets(truth),
         np.array(truth_closed, np.bool_),
-        np.array(first, np.int64),
-        np.array(stop, np.int64),
+        np.array([first for first, _ in compared], np.int64),
+        np.array([end for _, end in compared], np.int64),
         cutoff,
         STEPS,
     )

@@ -148,7 +148,7 @@ def test_a_token_on_one_side_only() -> None:
 
 
 def test_a_protocol_without_rules_cannot_compute_them() -> None:
-    with pytest.raises(mg.InvalidInput, match="the protocol paper-60x30 has no rules for geo. Set it: mg.protocol"):
+    with pytest.raises(mg.InvalidInput, match="the protocol paper-60x30 has no rules for geo"):
         mg.evaluate(*world(), mg.protocol("paper-60x30"), metrics=["geo"])
     with pytest.raises(mg.InvalidInput, match="geo: rules must be 'corrected' or 'cgnet', got 'public'"):
         mg.protocol("graph", settings={"geo": {"rules": "public"}})

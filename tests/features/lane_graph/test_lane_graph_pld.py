@@ -233,7 +233,7 @@ def test_empty_sides_and_no_links() -> None:
 
 def test_bad_input_is_refused() -> None:
     lanes = [line(place) for place in FAR[:2]]
-    with pytest.raises(mg.InvalidInput, match=r"links must be an array of shape \(2, 2\) with scores .*, got shape"):
+    with pytest.raises(mg.InvalidInput, match=r"links must be an array of shape \(2, 2\) with scores"):
         mg.lane_graph_pld(lanes, lanes, links=np.zeros((3, 3)))
     for wrong in (math.nan, -0.1, 1.5, math.inf):
         with pytest.raises(mg.InvalidInput, match=r"truth_links\[0, 1\] is .*, expected a number in \[0, 1\]"):

@@ -71,9 +71,7 @@ def test_every_way_gives_the_same_bits(some_frames: World, tmp_path: Path) -> No
 
 def test_it_is_computed_only_if_asked_for(some_frames: World) -> None:
     assert "network_pld" not in mg.evaluate(*some_frames, metrics=["pld"]).metrics
-    with pytest.raises(
-        mg.InvalidInput, match=r'has no break_cost for network_pld. Set it: mg.protocol.*"break_cost": 0.5'
-    ):
+    with pytest.raises(mg.InvalidInput, match="has no break_cost for network_pld"):
         mg.evaluate(*some_frames, metrics=ONLY)
     for wrong in (-1, float("nan"), "a", True):
         with pytest.raises(mg.InvalidInput, match="break_cost must be a number from 0"):

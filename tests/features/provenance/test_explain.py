@@ -82,7 +82,7 @@ def evaluations(draw: st.DrawFn) -> tuple[mg.MapFrames, mg.MapFrames, mg.Protoco
     return predictions.at(frames), truth.at(frames), settings
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(evaluations(), evaluations())
 def test_the_steps_add_up_exactly_from_any_evaluation_to_any_other(
     first: tuple[mg.MapFrames, mg.MapFrames, mg.Protocol], second: tuple[mg.MapFrames, mg.MapFrames, mg.Protocol]

@@ -393,7 +393,7 @@ def test_a_recording_that_cannot_be_completed_leaves_the_old_one(
     path = tmp_path / "drive.rrd"
     path.write_bytes(b"old")
     monkeypatch.setattr(rerun.RecordingStream, "flush", full)
-    with pytest.raises(mg.MapgaugeError, match=r"drive.rrd: cannot be written: File-writer thread .* disk is not full"):
+    with pytest.raises(mg.MapgaugeError, match="drive.rrd: cannot be written: File-writer thread"):
         mg.write_rerun(results.of_frames([0]), path)
     assert path.read_bytes() == b"old"
     assert [file.name for file in tmp_path.iterdir()] == ["drive.rrd"]
@@ -402,7 +402,5 @@ def test_a_recording_that_cannot_be_completed_leaves_the_old_one(
 
 def test_a_missing_kit_names_the_extra(results: mg.Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rerun", None)
-    with pytest.raises(
-        mg.MissingDependency, match=r"a recording needs rerun. Install it with: pip install 'mapgauge\["
-    ):
+    with pytest.raises(mg.MissingDependency, match="a recording needs rerun"):
         mg.write_rerun(results, tmp_path / "drive.rrd")
