@@ -16,7 +16,7 @@ from mapgauge.io.files.source import Content
 from mapgauge.manifest import Command, Feature, Figure, use
 from mapgauge.markup import Html, element, html
 from mapgauge.metrics.citations import Citation
-from mapgauge.metrics.groups import Groups
+from mapgauge.metrics.groups import Block, Groups
 from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Setting, SumRows, Value
 from mapgauge.metrics.rows import Selection
 from mapgauge.metrics.settings import DistanceSettings, HitSettings, Settings, setting
@@ -25,6 +25,7 @@ from mapgauge.views.report.pack import Added, Section
 
 __all__ = [
     "Added",
+    "Block",
     "Citation",
     "Column",
     "CombinedRows",
