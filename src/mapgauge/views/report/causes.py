@@ -119,7 +119,7 @@ class CausesSection(Section):
             with_metrics(method, EXPLAINING)
         return [with_metrics(method, [CAUSES_OF_PLD.name]) for method in methods]
 
-    def of_block(self, block: Block, results: Results, wanted: bool | None) -> Arrays:
+    def columns(self, block: Block, results: Results, wanted: bool | None) -> Arrays:
         """Return the causes of the instances of a block."""
         if wanted is not False and has_causes(results):
             return cause_columns(block, results.protocol)

@@ -122,12 +122,10 @@ def geometry_arrays(
     def of_sections(block: Block) -> Arrays:
         columns: Arrays = {}
         for section in sections():
-            columns |= section.of_block(block, results, causes)
+            columns |= section.columns(block, results, causes)
         return columns
 
     columns, kept = drawings(results, advance, centred=centred, least=least, more=of_sections)
-    for section in sections():
-        columns |= section.columns(results, causes)
     if "predictions.causes" in columns:
         costs = np.repeat(kept, columns["predictions.causes"])
         columns["predictions.causes"] = columns["predictions.causes"][kept]

@@ -59,11 +59,7 @@ class Section:
         """Return the frames of scenes that should be drawn as a whole, the first ones first."""
         return []
 
-    def columns(self, results: Results, wanted: bool | None) -> Arrays:
-        """Return further columns of the drawn frames of a method."""
-        return {}
-
-    def of_block(self, block: Block, results: Results, wanted: bool | None) -> Arrays:
+    def columns(self, block: Block, results: Results, wanted: bool | None) -> Arrays:
         """Return further columns of some frames that are drawn. Those of all blocks are joined.
 
         ``block`` has the frames as they were resampled and matched for the drawings. ``results`` are those of a method.
