@@ -74,12 +74,12 @@ def window(browser: "Browser") -> "Page":
 
 
 # Follows an address as a link within the page does, and waits until all is drawn for it and for the size of the window.
+# An entry that the page ignores makes the address differ from the one before, so that it is followed.
 FOLLOWED = """(address) => new Promise((done) => {
     scrollTo(0, 0);
     document.activeElement.blur();
-    history.replaceState(null, "", "#");
     addEventListener("hashchange", () => requestAnimationFrame(() => requestAnimationFrame(done)), { once: true });
-    location.hash = address;
+    location.hash = `${address}&look=${performance.now()}`;
 })"""
 
 
@@ -111,7 +111,7 @@ def look(browser: "Browser", kept: "dict[Path, Page]") -> "Iterator[Callable[...
         page.emulate_media(color_scheme="dark" if dark else "light", media="screen")
         page.set_viewport_size({"width": width, "height": height})
         if path in kept:
-            page.evaluate(FOLLOWED, address or "#text=")
+            page.evaluate(FOLLOWED, address)
         else:
             page.goto(path.as_uri() + address)
             page.wait_for_selector("body[data-ready]")

@@ -110,8 +110,8 @@ def test_every_column_sorts_both_ways(look: Show, one: Path) -> None:
     assert page.locator("#list th[aria-sort]").get_attribute("aria-sort") == "descending"
 
 
-def test_text_scene_and_range_filter_together(show: Show, one: Path) -> None:
-    page = show(one)
+def test_text_scene_and_range_filter_together(look: Show, one: Path) -> None:
+    page = look(one)
     page.fill("#text", "SCENE-0001")
     assert len(tokens(page)) == 10
     page.fill("#text", "-3")
@@ -154,8 +154,8 @@ def test_frames_can_be_listed_by_the_reason_why_they_are_drawn(look: Show, one: 
     assert page.locator("#count").inner_text() == "3 of 30 frames"
 
 
-def test_dragging_across_the_distribution_chooses_a_range(show: Show, one: Path) -> None:
-    page = show(one)
+def test_dragging_across_the_distribution_chooses_a_range(look: Show, one: Path) -> None:
+    page = look(one)
     values = [float(text) for text in column(page, "PLD")]
     page.locator("#histogram").scroll_into_view_if_needed()
     box = page.locator("#histogram").bounding_box()
@@ -202,8 +202,8 @@ def test_a_frame_without_geometry_says_so_and_has_its_values(look: Show, one: Pa
     assert f"{row['pld']:.3f}" in page.locator("#frame-values").inner_text()
 
 
-def test_keys_and_buttons_go_to_the_next_and_the_previous_frame(show: Show, one: Path) -> None:
-    page = show(one)
+def test_keys_and_buttons_go_to_the_next_and_the_previous_frame(look: Show, one: Path) -> None:
+    page = look(one)
     order = tokens(page)
     assert chosen(page) == order[0]
     assert page.locator("#previous").is_disabled()
@@ -264,8 +264,8 @@ def test_ctrl_wheel_buttons_and_keys_zoom_all_panels(look: Show, two: Path) -> N
         assert abs(view(page)[2] - bound) < 0.01
 
 
-def test_dragging_and_arrow_keys_pan_all_panels(show: Show, two: Path) -> None:
-    page = show(two)
+def test_dragging_and_arrow_keys_pan_all_panels(look: Show, two: Path) -> None:
+    page = look(two)
     first = view(page)
     panel = page.locator(".panel svg").first
     panel.scroll_into_view_if_needed()

@@ -290,8 +290,8 @@ def test_a_scene_is_played_from_a_cell(show: Show, one: Path) -> None:
     expect(page.locator("#stop")).to_be_hidden()  # the scene has ended
 
 
-def test_the_grid_has_the_frames_of_the_list(show: Show, two: Path) -> None:
-    page = show(two)
+def test_the_grid_has_the_frames_of_the_list(look: Show, two: Path) -> None:
+    page = look(two)
     expected = listed(page)[:5]
     expect(page.locator("#grid-frames")).not_to_be_in_viewport()
     page.keyboard.press("2")
@@ -422,8 +422,8 @@ def test_key_b_shows_the_methods_and_the_truth_in_turn(show: Show, two: Path) ->
     page.emulate_media(reduced_motion="no-preference")
 
 
-def test_the_key_b_goes_on_by_itself_until_it_is_pressed_again(show: Show, two: Path) -> None:
-    page = show(two)
+def test_the_key_b_goes_on_by_itself_until_it_is_pressed_again(look: Show, two: Path) -> None:
+    page = look(two)
     page.keyboard.press("b")
     for name in ("good", "poor", "truth", "good"):
         expect(page.locator("#blinking")).to_have_text(name)
@@ -431,8 +431,8 @@ def test_the_key_b_goes_on_by_itself_until_it_is_pressed_again(show: Show, two: 
     assert page.locator("#blinking").inner_text() == ""
 
 
-def test_help_opens_and_closes_with_the_keyboard(show: Show, two: Path) -> None:
-    page = show(two)
+def test_help_opens_and_closes_with_the_keyboard(look: Show, two: Path) -> None:
+    page = look(two)
     page.keyboard.press("?")
     assert page.locator("#help").is_visible()
     assert page.locator("#help svg").count() > 6

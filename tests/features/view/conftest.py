@@ -187,7 +187,7 @@ def look(tabs: "BrowserContext", kept: "dict[str, Page]") -> Iterator[Open]:
             for event, listener in listeners.items():
                 page.on(event, listener)  # type: ignore[call-overload]
         if base in kept:
-            page.evaluate(FOLLOWED, f"#{state or 'text='}")
+            page.evaluate(FOLLOWED, state)
         else:
             page.goto(address)
             page.wait_for_selector("body[data-ready]")
