@@ -20,6 +20,7 @@ PAGES = [
 OF_A_CLONE = re.compile(
     r"\b(docs|tests|benchmarks|examples|tools)/|\.md\b|Makefile|\bmake (test|docs|demo|fuzz|bench)\b"
 )
+WEB_ADDRESS = re.compile(r"https://\S+")
 ADDRESS = re.compile(r"\b(open|file|report) an?( public)?\s+issue|issue tracker", re.I)
 
 
@@ -40,7 +41,8 @@ def messages(pattern: re.Pattern[str]) -> list[str]:
         for node in ast.walk(tree):
             if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or node.value == ".md":
                 continue  # the suffix alone is no message
-            if pattern.search(node.value):
+            said = WEB_ADDRESS.sub("", node.value)  # a citation names pages of other repositories
+            if pattern.search(said):
                 found += [node.value] if is_help or id(node) not in documents else []
     return found
 

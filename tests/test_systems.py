@@ -9,7 +9,6 @@ import ast
 import errno
 import io
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -221,6 +220,7 @@ def test_processors_are_counted_where_a_process_cannot_be_bound_to_some(monkeypa
 POSIX_MODULES = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
 EVERYWHERE = {"SIGINT", "SIGTERM", "SIG_DFL", "SIG_IGN", "Signals"}  # of the module ``signal``
 FOLDERS = ("src", "tests", "benchmarks")
+SOAK = {"tests/fuzz/forks.py", "tests/fuzz/soak.py"}  # a program that a test starts, but not on Windows
 
 
 def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
@@ -236,13 +236,12 @@ def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
 
 def test_tests_and_what_they_import_can_be_imported_on_windows() -> None:
     """One module that cannot would stop all tests there."""
-    ignored = re.findall(r'"(tests/.+)": \("resource",\)', (ROOT / "conftest.py").read_text(encoding="utf-8"))
     found = []
     for path in sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         is_program = path.name.startswith("bench_") or path.name == "jobs.py"
         name = path.relative_to(ROOT).as_posix()
-        if name in ignored or is_program or 'importorskip("resource"' in text:
+        if name in SOAK or is_program or 'importorskip("resource"' in text:
             continue
         for node in outside_functions(ast.parse(text)):
             names: set[str] = set()

@@ -6,27 +6,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from typing import Protocol as Interface
 
-from mapgauge.frames.map_frames import MapFrames
 from mapgauge.manifest import each_object
-from mapgauge.metrics.explaining import is_about_pld
-from mapgauge.metrics.pld import PLD
-from mapgauge.protocols import Protocol
-from mapgauge.results.results import Results
-from mapgauge.results.statement import Statement
-from mapgauge.typing import Floats
 
 if TYPE_CHECKING:
     from mapgauge.cli.emit import Piece
+    from mapgauge.frames.map_frames import MapFrames
+    from mapgauge.protocols import Protocol
+    from mapgauge.results.results import Results
+    from mapgauge.results.statement import Statement
+    from mapgauge.typing import Floats
 
 # The frames whose truth is nearest to that of a frame: ``nearest(token, count)`` returns their tokens, the nearest
 # first, and how far each is.
-Nearest: TypeAlias = Callable[[str, int], tuple[list[str], Floats]]
+Nearest: TypeAlias = Callable[[str, int], tuple[list[str], "Floats"]]
 
 
 class Sentence(Interface):
     """Says something about one method. It becomes a part of the answer, which commands and pages print."""
 
-    def __call__(self, results: Results, workers: int | None, /) -> Statement | None:
+    def __call__(self, results: "Results", workers: int | None, /) -> "Statement | None":
         """Return a statement about results, without a name of a method; None if there is nothing to say.
 
         It must not read files. Results of a streamed evaluation have geometry that is not in memory, and results from
@@ -34,15 +32,18 @@ class Sentence(Interface):
         """
 
 
-def tells_pld(results: Results) -> bool:
+def tells_pld(results: "Results") -> bool:
     """Whether PLD is what results are about: it has a value, and no other metric comes before it."""
+    from mapgauge.metrics.explaining import is_about_pld
+    from mapgauge.metrics.pld import PLD
+
     return is_about_pld(results.protocol, results.metrics) and results.mean[PLD.name] is not None
 
 
 class Similar(Interface):
     """Finds frames that are alike, for ``mapgauge frames --like`` and for ``mapgauge view``."""
 
-    def __call__(self, truth: MapFrames, protocol: Protocol, /) -> Nearest:
+    def __call__(self, truth: "MapFrames", protocol: "Protocol", /) -> Nearest:
         """Prepare the frames of a truth."""
 
 
@@ -57,7 +58,7 @@ class MeasurePrior(Interface):
     """Measures what methods make of a prior."""
 
     def __call__(
-        self, results: Sequence[Results], names: Sequence[str], prior: Path, *, workers: int | None
+        self, results: "Sequence[Results]", names: Sequence[str], prior: Path, *, workers: int | None
     ) -> Mapping[str, Documented]:
         """Return what each method makes of it, by name."""
 

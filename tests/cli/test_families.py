@@ -65,6 +65,7 @@ def test_causes_are_counted_and_corrected_with_the_values(called: Run, folder: P
     for class_name in ("divider", "mean"):
         assert corrected[0][class_name, "pld"] == corrected[1][class_name, "pld"] == corrected[0][class_name, "causes"]
     text = called("compare", "good.mg", "poor.mg", "--correction", "holm").stdout
+    text = " ".join(text.split())
     assert f"{tested} differences tested, over all classes, values and causes. The verdicts have Holm's" in text
     rows = list(
         csv.DictReader(io.StringIO(called("compare", "good.mg", "poor.mg", "--correction", "holm", "--csv").stdout))

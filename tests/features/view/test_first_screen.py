@@ -7,6 +7,9 @@ from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 
 import pytest
+
+pytest.importorskip("playwright", reason="playwright is not installed")
+
 from playwright.sync_api import expect
 from tests.features.view.conftest import PATIENCE, Open, drawn, serving, serving_methods
 
