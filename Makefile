@@ -22,9 +22,8 @@ test: lint .venv/tested
 
 # The tests of a file share what it prepares, so one process runs them. Files are begun in the order of their names: by
 # default, xdist begins with those that have the most tests, and the longest files, which have few tests, come last.
-# Tests of processes and browsers wait, so three of them keep two processors busy.
 pytest: .venv/tested
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -q
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q
 
 # Installs mapgauge without extras, as the first line of the README does, and runs the commands of the pages: a minute.
 test-bare:

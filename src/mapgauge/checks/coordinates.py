@@ -15,7 +15,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.geometry.polylines import survey
 from mapgauge.protocols import PROTOCOLS
-from mapgauge.typing import Bounds, Indices, Points
+from mapgauge.typing import Bounds, Floats, Indices, Points
 from mapgauge.words import counted
 
 _ONE = 1.05  # normalised coordinates are at most this large
@@ -287,10 +287,8 @@ def shifted(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
     clear = x.cut & y.cut & (np.abs(x.size - y.size) < _AS_CUT) & (np.abs(offset) > _AS_CUT)
     if not clear.any():
         away = (np.abs(offset) > 0.25 * y.size) & (y.size > _SMALL) & _similar(x.size / y.size, _TURNED).all()
-        gap = context.neighbours.gap
-        turn = context.turn
-        some = context.neighbours.truths > 0
-        clear = away & (some and gap(lambda points: turn(points) - offset) < _SAME * gap(turn))
+        if away.any() and context.neighbours.truths and _meets_after(context, offset):
+            clear = away
     if clear.any():
         dx, dy = (float(value) for value in np.where(clear, offset, 0))
         corners = [f"({point[0]:.1f}, {point[1]:.1f})" for point in (x.low, x.high, y.low, y.high)]
@@ -301,6 +299,13 @@ def shifted(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
         )
         remedy = Remedy("Use .transform(pose) to move one side", "Write both files with the same origin")
         yield Finding("warning", "origin-shifted", text, count=x.instances, remedy=remedy)
+
+
+def _meets_after(context: Context, offset: Floats) -> bool:
+    """Return whether the predictions are much nearer to the truth after they were moved back by an offset."""
+    turn = context.turn
+    gap = context.neighbours.gap(lambda points: turn(points) - offset)
+    return gap < _SAME * context.neighbours.gap(turn)
 
 
 def other_region(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:

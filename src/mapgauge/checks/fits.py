@@ -239,14 +239,9 @@ class Fits:
         """
         matrix = start.matrix
         shift = np.array(start.shift)
+        lines = LinesToFit.of(frames)
         for _ in range(_STEPS):
-            parts = [_equations(frame, frame.predictions.points @ matrix.T + shift) for frame in frames]
-            if parts:
-                left = np.concatenate([part[0] for part in parts])
-                right = np.concatenate([part[1] for part in parts])
-            else:
-                left = np.empty((0, 4))
-                right = np.empty(0)
+            left, right = _equations(lines, lines.predictions @ matrix.T + shift)
             if len(right) < len(left.T) * POINTS:
                 break
             weight = 1 / (1 + np.square(right / _DOUBT))
@@ -261,16 +256,64 @@ class Fits:
         return Similarity(scale, degrees, (float(shift[0]), float(shift[1])))
 
 
-def _equations(frame: Fit, points: Points) -> tuple[Points, Floats]:
+class LinesToFit(NamedTuple):
+    """The lines of several frames one after another, and which of them may be compared."""
+
+    predictions: Points  # (lines, POINTS, 2)
+    truth: Points  # (lines, POINTS, 2)
+    predicted: Indices  # (pairs,): pairs of lines of the same frame and class, prediction by prediction
+    true: Indices  # (pairs,)
+
+    @classmethod
+    def of(cls, frames: Sequence[Fit]) -> "LinesToFit":
+        """Return the lines of some frames."""
+        predicted = [np.empty(0, np.int64)]
+        true = [np.empty(0, np.int64)]
+        first_prediction = 0
+        first_truth = 0
+        for frame in frames:
+            rows, columns = np.nonzero(frame.predictions.label[:, None] == frame.truth.label)
+            predicted.append(rows + first_prediction)
+            true.append(columns + first_truth)
+            first_prediction += len(frame.predictions.label)
+            first_truth += len(frame.truth.label)
+        none = np.empty((0, POINTS, 2))
+        return cls(
+            np.concatenate([none, *(frame.predictions.points for frame in frames)]),
+            np.concatenate([none, *(frame.truth.points for frame in frames)]),
+            np.concatenate(predicted),
+            np.concatenate(true),
+        )
+
+    def nearest(self, points: Points) -> tuple[Indices, Indices]:
+        """Return the predictions that have a true line within reach, and the nearest true line of each.
+
+        Args:
+            points: The predictions after a motion.
+        """
+        low = points.min(axis=1)[self.predicted] - self.truth.max(axis=1)[self.true]
+        high = self.truth.min(axis=1)[self.true] - points.max(axis=1)[self.predicted]
+        near = np.flatnonzero((np.maximum(low, high) < FARTHEST).all(axis=1))
+        predicted = self.predicted[near]
+        true = self.true[near]
+        apart = chamfer(points[predicted], self.truth[true])
+        within = apart < FARTHEST
+        predicted = predicted[within]
+        true = true[within]
+        # The nearest true line of each prediction comes first, and of those that are as near the first one.
+        order = np.lexsort((true, apart[within], predicted))
+        found, first = np.unique(predicted[order], return_index=True)
+        return found, true[order][first]
+
+
+def _equations(fitted: LinesToFit, points: Points) -> tuple[Points, Floats]:
     """Return the linear equations for a small change that moves points onto the nearest line of their class.
 
     The unknowns are the growth, the angle in radians and the shift in x and y.
     """
-    matrix = distances(frame.predictions._replace(points=points), frame.truth)
-    nearest = matrix.argmin(axis=1)
-    near = matrix[np.arange(len(points)), nearest] < FARTHEST
-    points = points[near]
-    lines = frame.truth.points[nearest[near]]
+    found, nearest = fitted.nearest(points)
+    points = points[found]
+    lines = fitted.truth[nearest]
     # Both are (lines, 1, segments, 2).
     start = lines[:, None, :-1]
     along = np.diff(lines, axis=1)[:, None]

@@ -477,7 +477,7 @@ def height(context: Context) -> Iterator[Finding]:
         return
     neighbours = context.neighbours
     above: list[float] = []
-    for frame, distance in zip(neighbours.frames, neighbours.distances(context.turn), strict=True):
+    for frame, distance in zip(neighbours.frames, neighbours.distances(context.turn, _NEAR), strict=True):
         for i in np.flatnonzero(distance.min(axis=1) < _NEAR).tolist():
             other = frame.predictions[distance[i].argmin()]
             above.append(float(other[:, 2].mean() - frame.truth[i, :, 2].mean()))

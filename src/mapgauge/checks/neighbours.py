@@ -60,13 +60,19 @@ class CheckedFrames(NamedTuple):
         """Number of truth instances."""
         return sum(len(frame.truth) for frame in self.frames)
 
-    def distances(self, motion: Motion = np.asarray) -> list[NDArray[np.float64]]:
-        """Return one matrix (truth, predictions) per frame: distances in the plane to the moved predictions."""
-        return [chamfer(frame.truth[:, None, :, :2], motion(frame.predictions[..., :2])) for frame in self.frames]
+    def distances(self, motion: Motion = np.asarray, most: float = np.inf) -> list[NDArray[np.float64]]:
+        """Return one matrix (truth, predictions) per frame: distances in the plane to the moved predictions.
 
-    def gap(self, motion: Motion = np.asarray) -> float:
-        """Return the median distance in metres from a truth instance to the nearest prediction."""
-        return float(np.median(np.concatenate([matrix.min(axis=1) for matrix in self.distances(motion)])))
+        Distances above ``most`` metres may be infinity instead, because few lines are near each other.
+        """
+        return [near_chamfer(frame.truth[..., :2], motion(frame.predictions[..., :2]), most) for frame in self.frames]
+
+    def gap(self, motion: Motion = np.asarray, most: float = np.inf) -> float:
+        """Return the median distance in metres from a truth instance to the nearest prediction.
+
+        It is never too small. It is exact if the two distances in the middle are at most ``most``.
+        """
+        return float(np.median(np.concatenate([matrix.min(axis=1) for matrix in self.distances(motion, most)])))
 
     def gap_to_others(self, motion: Motion = np.asarray) -> float:
         """Return the same distance to the predictions of another frame."""
@@ -180,7 +186,10 @@ TURNS = (
 
 def find_turn(neighbours: CheckedFrames) -> AxisTurn:
     """Return the turn that clearly moves the predictions onto the truth; usually the one that does nothing."""
-    if neighbours.truths < _INSTANCES or not (here := neighbours.gap()) > _APART:
+    if neighbours.truths < _INSTANCES or neighbours.gap(most=_APART) <= _APART:
+        return AxisTurn()
+    here = neighbours.gap()
+    if not here > _APART:
         return AxisTurn()
     (best, i), (second, _) = sorted((neighbours.gap(turn), i) for i, turn in enumerate(TURNS))[:2]
     if best < 0.6 * here and best < 0.75 * second:
@@ -193,7 +202,7 @@ def find_exchange(
 ) -> dict[str, str]:
     """Return predicted class names and the classes they stand for, if some are clearly permuted."""
     votes = np.zeros((len(true), len(predicted)), np.int64)
-    for frame, distance in zip(neighbours.frames, neighbours.distances(motion), strict=True):
+    for frame, distance in zip(neighbours.frames, neighbours.distances(motion, _NEAR), strict=True):
         near = distance.min(axis=1) < _NEAR
         np.add.at(votes, (frame.truth_label[near], frame.label[distance.argmin(axis=1)[near]]), 1)
     meant: dict[str, str] = {}
