@@ -136,12 +136,15 @@ def spread(side: MapFrames, rows: Indices, most: int) -> Indices:
 def coarse(side: MapFrames, rows: Indices) -> Points:
     """Resample the instances to lines of a few points at equal distances."""
     lines = np.empty((len(rows), POINTS, side.dimension))
-    for line, i in zip(lines, rows.tolist(), strict=True):
-        points = side.polylines[i]
-        along = np.concatenate([[0], np.hypot(*np.diff(points[:, :2], axis=0).T).cumsum()])
+    picked = side.polylines.pick(rows)
+    steps = np.hypot(*np.diff(picked.coords[:, :2], axis=0).T)
+    ends = zip(picked.offsets[:-1].tolist(), picked.offsets[1:].tolist(), strict=True)
+    for line, (first, last) in zip(lines, ends, strict=True):
+        along = np.zeros(last - first)
+        steps[first : last - 1].cumsum(out=along[1:])
         at = np.linspace(0, along[-1], POINTS)
         for k in range(side.dimension):
-            line[:, k] = np.interp(at, along, points[:, k])
+            line[:, k] = np.interp(at, along, picked.coords[first:last, k])
     return lines
 
 
