@@ -109,7 +109,8 @@ def lines_of(side: MapFrames, rows: Sequence[Indices], table: Indices | None) ->
     return lines
 
 
-class LinePairs(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class LinePairs:
     """Predictions and truth of several frames, one after another, and which of their lines may be compared.
 
     A frame may stand here several times, each time with the truth of another frame.
@@ -146,6 +147,11 @@ class LinePairs(NamedTuple):
             ),
         )
 
+    @cached_property
+    def _boxes(self) -> tuple[Points, Points]:
+        """The lowest and the highest coordinates of the true line of each pair."""
+        return self.truth.min(axis=1)[self.true], self.truth.max(axis=1)[self.true]
+
     def near(self, points: Points, most: float = FARTHEST) -> tuple[Indices, Indices, Floats]:
         """Return the pairs whose Chamfer distance is below ``most``, and these distances.
 
@@ -153,10 +159,11 @@ class LinePairs(NamedTuple):
             points: The predictions after a motion.
             most: Metres.
         """
-        low = points.min(axis=1)[self.predicted] - self.truth.max(axis=1)[self.true]
-        high = self.truth.min(axis=1)[self.true] - points.max(axis=1)[self.predicted]
+        low, high = self._boxes
+        above = points.min(axis=1)[self.predicted] - high
+        below = low - points.max(axis=1)[self.predicted]
         # No Chamfer distance is shorter than the gap between the boxes.
-        candidates = np.flatnonzero((np.maximum(low, high) < most).all(axis=1))
+        candidates = np.flatnonzero((np.maximum(above, below) < most).all(axis=1))
         predicted = self.predicted[candidates]
         true = self.true[candidates]
         apart = chamfer_of_pairs(points, self.truth, predicted, true)
@@ -334,24 +341,32 @@ def _equations(fitted: LinePairs, points: Points) -> tuple[Points, Floats]:
     The unknowns are the growth, the angle in radians and the shift in x and y.
     """
     found, nearest = _nearest_lines(fitted, points)
-    points = points[found]
-    lines = fitted.truth[nearest]
-    # Both are (lines, 1, segments, 2).
-    start = lines[:, None, :-1]
-    along = np.diff(lines, axis=1)[:, None]
-    square = np.maximum(np.square(along).sum(axis=-1), 1e-12)
-    place = ((points[:, :, None] - start) * along).sum(axis=-1) / square
-    foot = start + np.clip(place, 0, 1)[..., None] * along
-    segment = np.square(points[:, :, None] - foot).sum(axis=-1).argmin(axis=-1)
-    i, k = np.indices(segment.shape)
-    beside = (place[i, k, segment] > 0) & (place[i, k, segment] < 1)  # not beyond the end of a segment
-    direction = along[i, 0, segment] / np.sqrt(square[i, 0, segment])[..., None]
-    normal = np.stack([-direction[..., 1], direction[..., 0]], axis=-1)[beside]
-    missing = ((foot[i, k, segment][beside] - points[beside]) * normal).sum(axis=-1)
-    x, y = points[beside].T
-    growth = normal[:, 0] * x + normal[:, 1] * y
-    turn = normal[:, 1] * x - normal[:, 0] * y
-    return np.column_stack([growth, turn, normal]), missing
+    # Lines come last, so that numpy computes many of them at once: (POINTS, 1, lines) and (POINTS - 1, lines).
+    x, y = points[found].transpose(2, 1, 0)[:, :, None]
+    lines = np.ascontiguousarray(fitted.truth[nearest].transpose(2, 1, 0))
+    start_x, start_y = lines[:, :-1]
+    along_x, along_y = np.diff(lines, axis=1)
+    square = np.maximum(np.square(along_x) + np.square(along_y), 1e-12)
+    place = ((x - start_x) * along_x + (y - start_y) * along_y) / square
+    on_segment = np.clip(place, 0, 1)
+    missing_x = start_x + on_segment * along_x - x
+    missing_y = start_y + on_segment * along_y - y
+    segment = (np.square(missing_x) + np.square(missing_y)).argmin(axis=1)  # (POINTS, lines)
+    at, line = np.indices(segment.shape)
+    own = place[at, segment, line]
+    beside = (own > 0) & (own < 1)  # not beyond the end of a segment
+    at = at[beside]
+    line = line[beside]
+    segment = segment[beside]
+    length = np.sqrt(square[segment, line])
+    normal_x = -along_y[segment, line] / length
+    normal_y = along_x[segment, line] / length
+    missing = missing_x[at, segment, line] * normal_x + missing_y[at, segment, line] * normal_y
+    x = x[at, 0, line]
+    y = y[at, 0, line]
+    growth = normal_x * x + normal_y * y
+    turn = normal_y * x - normal_x * y
+    return np.column_stack([growth, turn, normal_x, normal_y]), missing
 
 
 def _in_order(truth: MapFrames) -> tuple[int, ...]:
