@@ -73,7 +73,7 @@ def test_a_cause_is_accepted_as_the_table_prints_it(call: Run, printed: str, key
 def test_evaluate_says_what_the_values_mean(call: Run) -> None:
     text = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout
     assert "\nFinds 90 % of the map (5.51 of 6.12 km), 0.23 m beside it (median).\n" in text
-    assert "Largest causes of PLD: place " in text
+    assert "Largest families of causes of PLD: place " in text
     assert "Largest" not in call("evaluate", "good.json", "truth.geojson", "--metrics", "ap_chamfer").stdout
 
 

@@ -32,7 +32,8 @@ def results(tmp_path: Path) -> tuple[str, str]:
 
 def test_the_command_prints_the_worst_places_and_a_sentence(call: Run, results: tuple[str, str]) -> None:
     text = call("errors", results[1]).stdout
-    assert "Pieces of the map over 90 frames (found: matched within 1.5 m, confidence at least 0)" in text
+    assert "Pieces of the map over 90 frames\n" in text
+    assert "found: matched within 1.5 m, with a confidence of at least 0\n" in text
     assert "poor misses most at x" in text
     assert "m of divider, 59 % [" in text
     assert "poor has the largest area beside the truth at x" in text

@@ -114,20 +114,25 @@ class ConfidenceOfMethods(Document):
 
     def text(self) -> "Iterator[Piece]":
         """Return thresholds, calibration and advice for each method."""
+        from mapgauge.cli.overview import command_lines, sentence
+
         for called, method in self.methods.items():
             of = ""
             if len(self.methods) > 1:
                 of = f" of {called}"
             title = f"Thresholds{of}: PLD, cutoff {method.cutoff:g} m, and calibration, lower is better"
             yield Table(title, *method.values())
-            yield Line(method.about())
+            yield sentence(method.about())
             advice = method.advice()
             thresholds = method.thresholds()["classes"]
             if method.gains:
                 chosen = (f"confidence={name}:{floor(1e4 * at['best_pld']) / 1e4:g}" for name, at in thresholds.items())
-                advice.insert(1, f"To apply it: mapgauge evaluate PREDICTIONS,{','.join(chosen)},certain TRUTH")
+                keep, *advice = advice
+                yield sentence(keep)
+                words = ["mapgauge", "evaluate", f"PREDICTIONS,{','.join(chosen)},certain", "TRUTH"]
+                yield Line(f"To apply it:\n{command_lines(words)}")
             for text in advice:
-                yield Line(text)
+                yield sentence(text)
 
     def to_dict(self) -> Any:
         """Return all values of each method."""

@@ -130,10 +130,12 @@ class SuspiciousPlaces(Document):
 
     def text(self) -> Iterator[Piece]:
         """Return the sentence, the places, and the command that draws the first."""
+        from mapgauge.cli.overview import sentence
+
         found = self.found
-        yield Line(f"{found.sentence} ({counted_frames(found)})")
+        yield sentence(f"{found.sentence} ({counted_frames(found)})")
         if not found.has_poses:
-            yield Line(_GIVE_POSES)
+            yield sentence(_GIVE_POSES)
         shown = found.places[: self.count]
         if not shown:
             return
@@ -150,7 +152,7 @@ class SuspiciousPlaces(Document):
             f"{name} {before:.3f} to {after:.3f}"
             for name, before, after in zip(found.names, found.before, found.after, strict=True)
         ]
-        yield Line(f"mean PLD with all of them corrected: {', '.join(changes)}", gap=True)
+        yield sentence(f"mean PLD with all of them corrected: {', '.join(changes)}", gap=True)
         files = " ".join(shlex.quote(file) for file in self.files)
         yield Line(f"draw the first: mapgauge show {files} --frame {shlex.quote(shown[0].tokens[0])} -o frame.png")
 
