@@ -62,11 +62,6 @@ def wrapped(text: str, indent: str = "") -> str:
     return "\n".join(lines).replace(_GLUE, " ")
 
 
-def sentence(text: str, *, gap: bool = False) -> Line:
-    """Return a sentence in lines that fit, with an empty line before it if ``gap``."""
-    return Line(wrapped(text, "  "), gap=gap)
-
-
 def _wrapped_by_columns(text: str, width: int, indent: str) -> list[str]:
     lines = [""]
     for word in text.split(" "):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from mapgauge.cli import options as o
 from mapgauge.cli.by_cause import ByCause, differences_by_cause
 from mapgauge.cli.command import command, without_effect
-from mapgauge.cli.emit import Document, Piece, Printing, emit, one_or_all
+from mapgauge.cli.emit import Document, Line, Piece, Printing, emit, one_or_all
 from mapgauge.cli.methods import Methods, with_data, with_data_if_there
 from mapgauge.cli.output import Table, progress
 from mapgauge.cli.parsing import refuse
@@ -162,8 +162,11 @@ class SplitByCause(Document):
 
     def text(self) -> Iterator[Piece]:
         """Return the causes of each method, then of the differences."""
-        from mapgauge.cli.overview import sentence
+        from mapgauge.cli.overview import paragraphs
 
+        return paragraphs(self._pieces())
+
+    def _pieces(self) -> Iterator[Piece]:
         for called, split in self.splits.items():
             of = ""
             if len(self.splits) > 1:
@@ -172,27 +175,26 @@ class SplitByCause(Document):
         for first, second in self.by_cause.differences:
             yield from self.by_cause.text(first, second, "mean")
         if self.tested.count:
-            yield sentence(str(self.tested))
+            yield Line(str(self.tested))
 
     def _of_method(self, of: str, split: "Causes") -> Iterator[Piece]:
         """Return the causes of one method, its fixes, and the frames with most of a cause. ``of`` names the method."""
-        from mapgauge.cli.overview import sentence
         from mapgauge.metrics.causes import label_of
         from mapgauge.protocols import full_name
 
         (header, rows), *fixes = split.tables(about=True)
         title = f"{split.title}{of} by cause ({full_name(split.protocol)})"
         yield Table(title, header, rows, fixed=2)
-        yield sentence(split.sentence())
+        yield Line(split.sentence())
         if split.mean["localisation"] > 0:
-            yield sentence(
+            yield Line(
                 "Localisation is not Loc of `mapgauge evaluate`. It also has unmatched points beside the true line, "
                 f"and missing confidence of matches that do not fit (normalised SOSPA from {split.thresholds.worth:g})"
             )
         for header, rows in fixes:
             title = f"What fixing one cause alone would bring{of}: changes of means over classes"
             yield Table(title, header, rows, fixed=2)
-            yield sentence(
+            yield Line(
                 "A fix of several causes repairs all of them. Other errors stay as they are, but ideal confidences "
                 "also remove false predictions of every cause. Fixes do not add up"
             )

@@ -114,7 +114,12 @@ class ConfidenceOfMethods(Document):
 
     def text(self) -> "Iterator[Piece]":
         """Return thresholds, calibration and advice for each method."""
-        from mapgauge.cli.overview import command_lines, sentence
+        from mapgauge.cli.overview import paragraphs
+
+        return paragraphs(self._pieces())
+
+    def _pieces(self) -> "Iterator[Piece]":
+        from mapgauge.cli.overview import command_lines
 
         for called, method in self.methods.items():
             of = ""
@@ -122,17 +127,17 @@ class ConfidenceOfMethods(Document):
                 of = f" of {called}"
             title = f"Thresholds{of}: PLD, cutoff {method.cutoff:g} m, and calibration, lower is better"
             yield Table(title, *method.values())
-            yield sentence(method.about())
+            yield Line(method.about())
             advice = method.advice()
             thresholds = method.thresholds()["classes"]
             if method.gains:
                 chosen = (f"confidence={name}:{floor(1e4 * at['best_pld']) / 1e4:g}" for name, at in thresholds.items())
                 keep, *advice = advice
-                yield sentence(keep)
+                yield Line(keep)
                 words = ["mapgauge", "evaluate", f"PREDICTIONS,{','.join(chosen)},certain", "TRUTH"]
                 yield Line(f"To apply it:\n{command_lines(words)}")
             for text in advice:
-                yield sentence(text)
+                yield Line(text)
 
     def to_dict(self) -> Any:
         """Return all values of each method."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mapgauge.cli import options as o
 from mapgauge.cli import output as out
 from mapgauge.cli.command import command
-from mapgauge.cli.emit import Document, Piece, Printing, emit
+from mapgauge.cli.emit import Document, Line, Piece, Printing, emit
 from mapgauge.cli.methods import Methods
 from mapgauge.cli.parsing import valid
 from mapgauge.cli.targets import check_figure, check_targets
@@ -155,15 +155,17 @@ class WorstPlaces(Document):
 
     def text(self) -> "Iterator[Piece]":
         """Return the overall values, the worst places, and a sentence for each method."""
-        from mapgauge.cli.overview import sentence
+        from mapgauge.cli.overview import paragraphs
+
+        return paragraphs(self._pieces())
+
+    def _pieces(self) -> "Iterator[Piece]":
         from mapgauge.features.error_map.places import sentence_of
 
         yield self._overall()
         made = self.made
-        yield sentence(f"found: matched within {made.cutoff:g} m, with a confidence of at least {made.confidence:g}")
-        yield sentence(
-            "flips: how often a piece changes between found and not found in two consecutive frames that saw it"
-        )
+        yield Line(f"found: matched within {made.cutoff:g} m, with a confidence of at least {made.confidence:g}")
+        yield Line("flips: how often a piece changes between found and not found in two consecutive frames that saw it")
         found = {(name, kind): some for (name, kind), some in self.places.items() if some}
         for (name, kind), some in found.items():
             yield self._worst(name, kind, some)
@@ -173,10 +175,10 @@ class WorstPlaces(Document):
             if not some and kind in _BETWEEN and name not in self.doubtful
         ]
         for k, (name, kind) in enumerate(lacking if found else ()):
-            yield sentence(_BETWEEN[kind].format(name=name, first=self.made.names[0]), gap=k == 0)
+            yield Line(_BETWEEN[kind].format(name=name, first=self.made.names[0]), gap=k == 0)
         said = [(name, some) for (name, _), some in found.items() if name not in self.doubtful]
         for k, (name, some) in enumerate(said):
-            yield sentence(sentence_of(some[0], name), gap=k == 0)
+            yield Line(sentence_of(some[0], name), gap=k == 0)
 
     def _overall(self) -> out.Table:
         from mapgauge.features.error_map.places import overall
