@@ -78,6 +78,14 @@ def test_the_table_has_the_files_that_each_option_reads() -> None:
             assert f'"{name.removeprefix("MODEL/")}"' in source, name
 
 
+def test_every_comparison_on_the_page_has_a_result() -> None:
+    for head in ("| evaluator | commit |", "| option or test |"):
+        table = PAGE.partition(head)[2].partition("\n\n")[0]
+        cells = [line.split("|")[4].strip() for line in table.splitlines()[2:]]
+        assert len(cells) >= 4
+        assert all(re.search(r"\d|none differs", cell) for cell in cells)
+
+
 def test_the_page_names_every_option() -> None:
     assert {f"`--{one.option}`" for one in EVALUATORS} == set(re.findall(r"^\| (`--\w+`) ", PAGE, re.M))
 
