@@ -7,8 +7,7 @@ import numpy as np
 
 import mapgauge as mg
 from mapgauge.frames.lane_classes import AREAS, LANE, LANE_LINES, TRAFFIC_ELEMENTS
-from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR, Links
-from mapgauge.geometry.polylines import Polylines
+from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR
 
 
 def lane_frames(document: Mapping[str, Mapping[str, Any]], *, predicted: bool) -> mg.MapFrames:
@@ -45,9 +44,9 @@ def lane_frames(document: Mapping[str, Mapping[str, Any]], *, predicted: bool) -
         classes,
         np.array([row[0] for row in rows], np.int64),
         np.array([classes.index(row[1]) for row in rows], np.int64),
-        Polylines.of([row[2] for row in rows], dimension=3),
+        mg.Polylines.of([row[2] for row in rows], dimension=3),
         np.array([row[3] for row in rows]) if predicted else None,
-        links=Links.of(
+        links=mg.Links.of(
             [link[0] for link in links],
             [link[1] for link in links],
             weight=weights,

@@ -11,7 +11,6 @@ import pytest
 from tests.cli.conftest import FRAMES, Run
 
 import mapgauge as mg
-from mapgauge.frames.links import Links
 from mapgauge.io import FORMATS
 from mapgauge.protocols import PROTOCOLS
 
@@ -55,7 +54,7 @@ def lane_graph(path: Path) -> Path:
     """A file with three lanes, two of them in a row, and a traffic light."""
     lanes = [[[0, 0], [9, 0]], [[9, 0], [20, 0]], [[0, 5], [9, 5]]]
     frames = mg.MapFrames.of({"val/s/1": {"centerline": lanes, "red": [[[900, 100], [950, 180]]]}})
-    links = Links.of([0, 1, 2], [1, 2, 3], weight=[0.75, 0.25, 1], kind=["successor", "successor", "controlled_by"])
+    links = mg.Links.of([0, 1, 2], [1, 2, 3], weight=[0.75, 0.25, 1], kind=["successor", "successor", "controlled_by"])
     inside = np.array([True, False, False, False])
     mg.write(replace(frames, links=links, boxes=("red",), intersection=inside).with_confidence(0.5), path)
     return path

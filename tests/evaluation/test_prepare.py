@@ -7,7 +7,8 @@ import pytest
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.metrics.rows import SELECTIONS, Selection
+from mapgauge.metrics.rows import SELECTIONS
+from mapgauge.plugin import Selection
 from mapgauge.protocols import PROTOCOLS
 from mapgauge.scoring.prepare import check_needs, check_rings, findings_of
 

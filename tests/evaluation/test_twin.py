@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.arrays import Points
 from tests.evaluation.twin import PARTS, Frames, Line, Row, evaluate_slowly
 from tests.evaluation.worlds import CLASSES, packed, worlds
 from tests.strategies import instances
 
 import mapgauge as mg
 from mapgauge.protocols import PROTOCOLS as KNOWN
-from mapgauge.protocols import Protocol
-from mapgauge.typing import Closed, Points
+from mapgauge.typing import Closed
 
 FEW = settings(max_examples=max(settings().max_examples // 15, 1))  # the twin is slow
 SOME = settings(max_examples=max(settings().max_examples // 5, 1))
@@ -69,7 +69,7 @@ def present(*names: str) -> list[str]:
     return [name for name in names if name in PROTOCOLS]
 
 
-def assert_agrees(predictions: Frames, truth: Frames, protocol: Protocol, unique: Sequence[str] = PARTS) -> None:
+def assert_agrees(predictions: Frames, truth: Frames, protocol: mg.Protocol, unique: Sequence[str] = PARTS) -> None:
     """Compare every value and row to 1e-9. ``unique`` are the parts of PLD that do not depend on ties."""
     sure = all(line.confidence == 1 for groups in truth.values() for group in groups.values() for line in group)
     results = mg.evaluate(packed(predictions, truth=False), packed(truth, truth=sure), protocol)

@@ -10,8 +10,8 @@ import pytest
 import mapgauge as mg
 from mapgauge.io.files.json_documents import parse_json
 from mapgauge.io.files.places import open_file, put_file
-from mapgauge.io.files.source import Content
 from mapgauge.io.files.writing import save
+from mapgauge.plugin import Content
 
 
 def refuse(error: BaseException) -> Any:

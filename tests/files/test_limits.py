@@ -17,7 +17,8 @@ import pytest
 
 import mapgauge as mg
 from mapgauge.dependencies import zstd_module
-from mapgauge.io.files.source import Content, decompressed, most_bytes
+from mapgauge.io.files.source import decompressed, most_bytes
+from mapgauge.plugin import Content
 
 LARGE = 1 << 28  # bytes
 DATA = b'{"a": [1, 2, 3]}'

@@ -12,7 +12,6 @@ from tests.two_processes import run_two
 
 import mapgauge as mg
 from mapgauge.results.flat import flat
-from mapgauge.training.accumulator import Accumulator
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed", exc_type=ImportError)
 torchmetrics: Any = pytest.importorskip("torchmetrics", reason="torchmetrics is not installed", exc_type=ImportError)
@@ -72,7 +71,7 @@ def test_tensors_of_lower_precision_count_as_what_they_are(dtype: str) -> None:
     kind = getattr(torch, dtype)
     metric = PolylineLocalisationDetection(classes=MAPTR)
     metric.update(tensors(PREDICTIONS, TOKENS[:3], kind), tensors(TRUTH, TOKENS[:3], kind))
-    accumulator = Accumulator(classes=MAPTR, metrics=["pld"])
+    accumulator = mg.Accumulator(classes=MAPTR, metrics=["pld"])
     for token in TOKENS[:3]:
         x, y = batch_of(PREDICTIONS, (token,), MAPTR), batch_of(TRUTH, (token,), MAPTR)
         for item in (*x, *y):

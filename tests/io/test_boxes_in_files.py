@@ -12,7 +12,7 @@ import pytest
 
 import mapgauge as mg
 from mapgauge.frames.content import content_hash
-from mapgauge.frames.links import CONTROLLED_BY, Links
+from mapgauge.frames.links import CONTROLLED_BY
 from mapgauge.io.dataset import DatasetWriter, open_dataset
 
 LANE = [[0.0, 0.0], [10.0, 0.0]]
@@ -23,7 +23,7 @@ def frames(tokens: str = "ab") -> mg.MapFrames:
     """Frames with a lane in an intersection and a box that controls it."""
     made = mg.MapFrames.of({token: {"centerline": [LANE], "red": [BOX]} for token in tokens})
     first = 2 * np.arange(len(tokens))
-    links = Links.of(first, first + 1, weight=0.5, kind=CONTROLLED_BY)
+    links = mg.Links.of(first, first + 1, weight=0.5, kind=CONTROLLED_BY)
     inside = np.tile([True, False], len(tokens))
     return replace(made, boxes=("red", "green"), links=links, intersection=inside, forward="x")
 

@@ -13,7 +13,7 @@ from tests.strategies import map_frames
 
 import mapgauge as mg
 from mapgauge.io import FORMATS
-from mapgauge.io.files.source import Content
+from mapgauge.plugin import Content
 
 Document = dict[str, Any]
 LINE = [[0.5, 1], [2, 3.25], [4, 5]]

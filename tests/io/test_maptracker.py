@@ -10,8 +10,8 @@ import pytest
 from tests.shared_data import PARITY
 
 import mapgauge as mg
-from mapgauge.io.files.source import Content
 from mapgauge.io.maptracker import attach_tracks
+from mapgauge.plugin import Content
 
 LINE = np.arange(40.0).reshape(20, 2)
 QUARTER = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]  # a quarter turn to the left

@@ -15,7 +15,7 @@ from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
 from mapgauge.frames.lane_classes import TRAFFIC_ELEMENTS
-from mapgauge.frames.links import CONTROLLED_BY, LEFT, LEFT_LINE, RIGHT_LINE, SUCCESSOR, Links
+from mapgauge.frames.links import CONTROLLED_BY, LEFT, LEFT_LINE, RIGHT_LINE, SUCCESSOR
 
 TYPE = st.sampled_from([np.float16, np.float32, np.float64])
 
@@ -97,7 +97,7 @@ def lanes() -> mg.MapFrames:
     frames = mg.MapFrames.of(
         {"a": {"centerline": [[[0.1, 0], [9, 0]], [[9, 0], [20, 0]]], "no_u_turn": [[[5, 5], [6, 6]]], "boundary": []}}
     )
-    links = Links.of([0, 0, 1], [1, 2, 0], weight=[1, 1, 0.5], kind=[SUCCESSOR, CONTROLLED_BY, LEFT])
+    links = mg.Links.of([0, 0, 1], [1, 2, 0], weight=[1, 1, 0.5], kind=[SUCCESSOR, CONTROLLED_BY, LEFT])
     return replace(frames, links=links, boxes=TRAFFIC_ELEMENTS)
 
 
@@ -148,7 +148,7 @@ def test_tokens_of_other_data_sets_keep_scenes_times_and_tracks_of_the_truth(tmp
 def segments() -> mg.MapFrames:
     line = [[0, 0], [9, 0]]
     frames = mg.MapFrames.of({"a": {"centerline": [line], "left_laneline": [line], "right_laneline": [line]}})
-    return replace(frames, links=Links.of([0, 0], [1, 2], kind=[LEFT_LINE, RIGHT_LINE]))
+    return replace(frames, links=mg.Links.of([0, 0], [1, 2], kind=[LEFT_LINE, RIGHT_LINE]))
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,11 @@ def segments() -> mg.MapFrames:
         (segments().select(["left_laneline", "right_laneline"]), {}, r"\(left_laneline\) has no lane; a lane segment"),
         (lanes().rename({"centerline": "lane"}), {}, "openlanev2-truth has no class lane. Known: centerline"),
         (lanes().rename({"no_u_turn": "stop"}), {}, r"has no class of boxes stop. Known: unknown, red"),
-        (replace(lanes(), links=Links.of([0], [1], weight=2)), {}, r"instance 0 \(centerline\) has a link of weight 2"),
+        (
+            replace(lanes(), links=mg.Links.of([0], [1], weight=2)),
+            {},
+            r"instance 0 \(centerline\) has a link of weight 2",
+        ),
         (lanes(), {"points": "int8"}, "points must be one of float16, float32, float64, got 'int8'"),
         (lanes(), {"method": "m"}, "openlanev2-truth has no option method; it takes points"),
     ],

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import mapgauge as mg
-from mapgauge.io._format import ReadOptions
 from mapgauge.io.dataset import open_dataset
+from mapgauge.plugin import ReadOptions
 
 Line = list[tuple[float, ...]] | None
 

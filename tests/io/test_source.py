@@ -13,7 +13,7 @@ import mapgauge as mg
 from mapgauge import dependencies
 from mapgauge.dependencies import zstd_module
 from mapgauge.io.files.places import opened, streams
-from mapgauge.io.files.source import Content
+from mapgauge.plugin import Content
 
 TEXT = json.dumps({"results": {"t0": {"vectors": [[[0, 0], [9, 0]]], "scores": [0.8], "labels": [1]}}})
 

@@ -10,7 +10,7 @@ import pytest
 
 import mapgauge as mg
 from mapgauge.io import vectormapnet
-from mapgauge.io.files.source import Content
+from mapgauge.plugin import Content
 
 LINE = np.array([[-30.0, -15], [0, 0], [28.0, 13]])
 Read = Callable[..., mg.MapFrames]

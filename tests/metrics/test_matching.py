@@ -7,9 +7,8 @@ import pytest
 import mapgauge as mg
 from mapgauge.metrics.settings import fields_of
 from mapgauge.metrics.table import METRICS
-from mapgauge.protocols import Protocol
 
-PLAIN = Protocol("plain", classes=("divider",), closed=False)
+PLAIN = mg.Protocol("plain", classes=("divider",), closed=False)
 Line = list[list[float]]
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.pld import PLD, normalised_pld
+from mapgauge.plugin import SumRows
 
 PROTOCOL = mg.protocol("paper-60x30")
 assert isinstance(PLD.rows, SumRows)

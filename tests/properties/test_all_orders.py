@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.arrays import Points
 from tests.kernels import reference
 from tests.strategies import instances, polylines, rings
 
 import mapgauge as mg
-from mapgauge.typing import Points
 
 ORDERS = [1.0, 1.5, 2.0, 3.0, 8.0, 16.0, 32.0]
 CUTOFFS = [1e-3, 0.1, 1.5, 30.0, 1e3, 1e6]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.arrays import Points
 from tests.strategies import cutoffs, instances, orders
 
 import mapgauge as mg
-from mapgauge.typing import Points
 
 Instances = tuple[list[Points], list[float]]
 

@@ -14,7 +14,6 @@ from tests.results.test_results_file import rewritten
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.frames.instances import Instance
 
 FRAMES = 4
 PLD: dict[str, Any] = {"metrics": ["pld"]}
@@ -47,7 +46,7 @@ def assert_same_frames(found: mg.Results, expected: mg.Results) -> None:
         assert_instances(one.predictions + one.truth, other.predictions + other.truth)
 
 
-def assert_instances(found: list[Instance], expected: list[Instance]) -> None:
+def assert_instances(found: list[mg.Instance], expected: list[mg.Instance]) -> None:
     assert len(found) == len(expected)
     for one, other in zip(found, expected, strict=True):
         assert (one.class_name, one.confidence) == (other.class_name, other.confidence)

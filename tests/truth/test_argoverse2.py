@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import feather
+from tests.arrays import Points
 from tests.shared_data import DATA, needs_data
 from tests.truth.av2_city import LOG, OTHER_LOG, START, At, Line, seen_from, town, write_poses
 
 import mapgauge as mg
 from mapgauge.truth import argoverse2
 from mapgauge.truth.selection import splits
-from mapgauge.typing import Points
 
 STRAIGHT = At(32, -2)  # sees x from 2 to 62, y from -17 to 13
 TILTED = At(32, -2, pitch=-3, roll=4)

@@ -17,17 +17,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.arrays import Points
 from tests.shared_data import DATA, needs_data
 from tests.truth.av2_city import LOG, ORIGIN, At, Line, Town
 from tests.truth.nuscenes_city import MINI, City
 
 import mapgauge as mg
 from mapgauge.cli import main
-from mapgauge.frames.links import Links
 from mapgauge.truth.from_argoverse2 import vector_map as argoverse2
 from mapgauge.truth.from_nuscenes import lane_graph as nuscenes
 from mapgauge.truth.lane_graphs import Lane, LaneGraph, cut_graph
-from mapgauge.typing import Points
 
 LinkNames = set[tuple[str, str, str]]
 
@@ -377,7 +376,7 @@ def test_the_lane_graphs_of_real_logs_are_connected() -> None:
 def test_real_frames_have_connected_lanes(region: tuple[float, float]) -> None:
     frames = mg.truth.argoverse2(DATA / "av2", scenes=list(REAL), region=region, every=20, centerlines=True)
     lanes = frames.select(["centerline"])
-    links = (lanes.links or Links.of([], [])).of_kind("successor")
+    links = (lanes.links or mg.Links.of([], [])).of_kind("successor")
     first, last = (
         lanes.polylines.coords[lanes.polylines.offsets[:-1]],
         lanes.polylines.coords[lanes.polylines.offsets[1:] - 1],

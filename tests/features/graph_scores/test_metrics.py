@@ -15,7 +15,6 @@ from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
 from mapgauge.evaluation.evaluate import evaluate_frames
-from mapgauge.geometry.polylines import Polylines
 
 TOKENS = [f"scene-{k // 3}-{k}" for k in range(9)]
 NAMES = ("geo", "topo", "jtopo", "apls", "sda", "reach")
@@ -165,7 +164,7 @@ def test_the_axes_of_the_region_of_cgnet_are_turned_with_the_frames() -> None:
     flat = mg.evaluate(*sides, protocol).mean
     assert mg.evaluate(*turned, protocol).mean == flat
     high = [
-        replace(side, polylines=Polylines(np.pad(side.polylines.coords, ((0, 0), (0, 1))), side.polylines.offsets))
+        replace(side, polylines=mg.Polylines(np.pad(side.polylines.coords, ((0, 0), (0, 1))), side.polylines.offsets))
         for side in sides
     ]
     assert mg.evaluate(high[0], high[1], protocol).mean == flat  # heights are left out

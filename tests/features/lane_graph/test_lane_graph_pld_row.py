@@ -16,7 +16,6 @@ from tests.streaming.worlds import in_chunks, same, write_folder
 
 import mapgauge as mg
 from mapgauge.features.lane_graph.lane_graph_frame import PARTS
-from mapgauge.frames.links import Links
 from mapgauge.report import write_report
 
 World = tuple[mg.MapFrames, mg.MapFrames]
@@ -140,9 +139,9 @@ def test_data_without_links(lanes: World) -> None:
     predictions, truth = lanes
     with pytest.raises(mg.InvalidInput, match="lane_graph_pld needs links between lanes, and these frames have none"):
         mg.evaluate(replace(predictions, links=None), truth, PROTOCOL)
-    empty = mg.evaluate(replace(predictions, links=Links.of([], [])), truth, PROTOCOL)
+    empty = mg.evaluate(replace(predictions, links=mg.Links.of([], [])), truth, PROTOCOL)
     assert "links-one-side" in {finding.code for finding in empty.findings}
     assert some(empty.mean["lane_graph_pld"]) > some(mg.evaluate(*lanes, PROTOCOL).mean["lane_graph_pld"])
-    wrong = replace(predictions, links=Links.of([0], [1], weight=3.0))
+    wrong = replace(predictions, links=mg.Links.of([0], [1], weight=3.0))
     with pytest.raises(mg.InvalidInput, match="a link has weight 3"):
         mg.evaluate(wrong, truth, PROTOCOL)

@@ -10,7 +10,6 @@ from tests.lane_worlds import both, plain_scores, world
 
 import mapgauge as mg
 from mapgauge.frames.lane_classes import TRAFFIC_ELEMENTS
-from mapgauge.frames.links import Links
 from mapgauge.metrics.table import METRICS, chosen_metrics
 from mapgauge.protocols import PROTOCOLS
 
@@ -245,8 +244,8 @@ def test_the_closing_point_of_true_areas() -> None:
 
 def test_links_of_other_kinds_do_not_count() -> None:
     assert TRUTH.links is not None
-    others = Links.of([0, 0], [3, 4], weight=[1, 1], kind=["left", "right"])
-    joined = Links.of(
+    others = mg.Links.of([0, 0], [3, 4], weight=[1, 1], kind=["left", "right"])
+    joined = mg.Links.of(
         [*TRUTH.links.source, *others.source],
         [*TRUTH.links.target, *others.target],
         kind=[*TRUTH.links.kind.tolist(), *others.kind.tolist()],
