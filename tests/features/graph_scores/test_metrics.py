@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.cli.conftest import caller
 from tests.features.graph_scores.drawn import moved, street
+from tests.results.notebooks import Reader
 from tests.streaming.worlds import same, write_folder
 
 import mapgauge as mg
@@ -178,3 +179,7 @@ def test_numbers_do_not_depend_on_the_frames_that_are_scored_together(protocol: 
     in_blocks = evaluate_frames(*world(), rules, metrics=whole.metrics, workers=2, block_size=2).scores
     for name in NAMES:
         np.testing.assert_array_equal(in_blocks.sums[name], together.sums[name])
+
+
+def test_the_protocol_has_html_for_notebooks() -> None:
+    assert "graph" in Reader(mg.protocol("graph")._repr_html_()).text
