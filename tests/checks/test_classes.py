@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 from tests.checks.world import CLASSES, codes, none, one
+from tests.listed import protocols
 
 import mapgauge as mg
-from mapgauge.protocols import PROTOCOLS
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_for_lanes_the_remedy_names_the_known_protocols_that_compare_them() -> N
     finding = one("classes-unknown", lanes.with_confidence(1), lanes, classes=["divider"])
     of_lanes = [
         name
-        for name, protocol in PROTOCOLS.items()
+        for name, protocol in protocols().items()
         if protocol.classes is not None and "centerline" in protocol.classes and "left_laneline" not in protocol.classes
     ]
     expected = "Choose among these with classes="

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.geometry.resampling import resample_polylines
 
 
 def test_the_last_gap_is_shorter() -> None:
@@ -71,8 +70,9 @@ def test_three_dimensions() -> None:
 
 def test_many_at_once_equal_one_by_one(rng: np.random.Generator) -> None:
     lines = [rng.normal(0, 5, (n, 2)) for n in (4, 0, 1, 9)]
-    at_once = resample_polylines(mg.Polylines.of(lines), spacing=0.7)
-    for one, line in zip(at_once, lines, strict=True):
+    zeros = np.zeros(len(lines), np.int64)
+    frames = mg.MapFrames(("a",), ("divider",), frame=zeros, label=zeros, polylines=mg.Polylines.of(lines))
+    for one, line in zip(frames.resample(spacing=0.7).polylines, lines, strict=True):
         assert np.array_equal(one, mg.resample(line, spacing=0.7))
 
 

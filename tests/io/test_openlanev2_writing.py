@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.io.rich_frames import assert_same
+from tests.lane_frames import CONTROLLED_BY, LEFT, LEFT_LINE, RIGHT_LINE, SUCCESSOR, TRAFFIC_ELEMENTS
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.frames.lane_classes import TRAFFIC_ELEMENTS
-from mapgauge.frames.links import CONTROLLED_BY, LEFT, LEFT_LINE, RIGHT_LINE, SUCCESSOR
 
 TYPE = st.sampled_from([np.float16, np.float32, np.float64])
 

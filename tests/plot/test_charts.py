@@ -17,7 +17,6 @@ from tests.lane_worlds import both, world
 import mapgauge as mg
 from mapgauge import plot
 from mapgauge.demo import demo_world
-from mapgauge.metrics.table import colours_of
 
 NAMES = ["good", "poor"]
 
@@ -232,12 +231,6 @@ def test_names_are_shown_as_they_stand(methods: list[mg.Results], studies: list[
         figure.draw_without_rendering()
         words = " ".join(text.get_text() for text in figure.findobj(Text) if isinstance(text, Text))
         assert all(name in words for name in odd)
-
-
-def test_more_classes_than_well_known_colours_still_differ() -> None:
-    names = ["divider", *(f"class-{k}" for k in range(8))]
-    assert len(set(colours_of(names).values())) == len(names)
-    assert colours_of(["z", "divider", "a"]) == colours_of(["divider", "a", "z"])
 
 
 def test_results_without_pld_are_refused(good: mg.Results) -> None:

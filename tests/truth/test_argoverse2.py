@@ -15,7 +15,6 @@ from tests.truth.av2_city import LOG, OTHER_LOG, START, At, Line, seen_from, tow
 
 import mapgauge as mg
 from mapgauge.truth import argoverse2
-from mapgauge.truth.selection import splits
 
 STRAIGHT = At(32, -2)  # sees x from 2 to 62, y from -17 to 13
 TILTED = At(32, -2, pitch=-3, roll=4)
@@ -264,13 +263,12 @@ def test_logs_come_in_order_and_can_be_asked_for_by_name(tmp_path: Path) -> None
 
 
 def test_a_new_split_finds_its_logs_in_all_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = splits("argoverse2")["new-val"]
-    few = {"argoverse2": {"new-val": (known[0], known[1], "54bc6dbc-ebfb-3fba-b5b3-57f88b4b79ca")}}
+    few = {"argoverse2": {"new-val": (LOG, OTHER_LOG, "54bc6dbc-ebfb-3fba-b5b3-57f88b4b79ca")}}
     monkeypatch.setattr("mapgauge.truth.selection.splits", lambda dataset: few[dataset])
-    town().write(tmp_path / "train", [STRAIGHT], log=known[1])
-    town().write(tmp_path / "test", [STRAIGHT], log=known[0])
+    town().write(tmp_path / "train", [STRAIGHT], log=OTHER_LOG)
+    town().write(tmp_path / "test", [STRAIGHT], log=LOG)
     frames = argoverse2(tmp_path, split="new-val")
-    assert frames.scenes == (known[0], known[1])
+    assert frames.scenes == (LOG, OTHER_LOG)
     assert [(finding.code, finding.count) for finding in frames.findings] == [("scenes-left-out", 1)]
 
 

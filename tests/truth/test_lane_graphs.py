@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.arrays import Points
+from tests.commands import start
 from tests.shared_data import DATA, needs_data
 from tests.truth.av2_city import LOG, ORIGIN, At, Line, Town
 from tests.truth.nuscenes_city import MINI, City
 
 import mapgauge as mg
-from mapgauge.cli import main
 from mapgauge.truth.from_argoverse2 import vector_map as argoverse2
 from mapgauge.truth.from_nuscenes import lane_graph as nuscenes
 from mapgauge.truth.lane_graphs import Lane, LaneGraph, cut_graph
@@ -332,7 +332,7 @@ def test_the_command_writes_links(av2_root: Path, tmp_path: Path, monkeypatch: p
     path = tmp_path / target
     monkeypatch.setattr("sys.argv", ["mapgauge", "truth", "av2", str(av2_root), "--centerlines", "-o", str(path)])
     with pytest.raises(SystemExit) as ended:
-        main()
+        start()
     assert not ended.value.code
     frames = mg.read(path)
     assert tracks(frames, frames.tokens[0]) == SHOWN
@@ -344,7 +344,7 @@ def test_a_format_without_centrelines_is_refused_before_cutting(
     arguments = ["av2", str(av2_root), "--centerlines", "-o", str(tmp_path / "t.pkl"), "--to", "streammapnet-truth"]
     monkeypatch.setattr("sys.argv", ["mapgauge", "truth", *arguments])
     with pytest.raises(SystemExit) as ended:
-        main()
+        start()
     assert ended.value.code == 2
     assert "no id for the class centerline" in " ".join(capsys.readouterr().err.split())
 

@@ -13,11 +13,10 @@ import pyarrow.parquet as pq
 import pyogrio
 import pytest
 import shapely
+from tests.commands import start
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.cli import main
-from mapgauge.geometry.projections import check_projection, project_points
 
 ORIGIN = (49.0, 8.4)  # latitude, longitude
 UTM = f"utm:{ORIGIN[0]}:{ORIGIN[1]}"
@@ -385,14 +384,15 @@ def test_lanelet2_without_a_projection_is_refused(tmp_path: Path, poses: Path) -
 
 
 def test_projections_have_their_origin_at_zero_but_lanelet2s_mercator() -> None:
-    origin, east = np.array([[8.4, 49.0]]), np.array([[8.41, 49.0]])
+    street = mg.MapFrames.of({"map": {"divider": [[[8.4, 49.0], [8.41, 49.0]]]}})
     for kind in ("utm", "local", "tmerc"):
-        np.testing.assert_allclose(project_points(origin, f"{kind}:49.0:8.4"), [[0, 0]], atol=1e-6)
-        assert project_points(east, f"{kind}:49.0:8.4")[0, 0] == pytest.approx(731.6, abs=0.5)
-    assert project_points(origin, "mercator:49.0:8.4")[0, 0] == pytest.approx(613_470, abs=1)
+        origin, east = street.project(f"{kind}:49.0:8.4").polylines[0]
+        np.testing.assert_allclose(origin, [0, 0], atol=1e-6)
+        assert east[0] == pytest.approx(731.6, abs=0.5)
+    assert street.project("mercator:49.0:8.4").polylines[0][0, 0] == pytest.approx(613_470, abs=1)
     for text in ("utm:49", "utm:99:8", "nonsense", "EPSG:4326", None):
         with pytest.raises(mg.InvalidInput, match="project="):
-            check_projection(text)
+            street.project(text)  # type: ignore[arg-type]
 
 
 def test_the_command_writes_truth(
@@ -401,7 +401,7 @@ def test_the_command_writes_truth(
     def run(*arguments: str) -> Any:
         monkeypatch.setattr(sys, "argv", ["mapgauge", "truth", "map", *arguments])
         with pytest.raises(SystemExit) as ended:
-            main()
+            start()
         return ended.value.code
 
     path, target = geojson(tmp_path / "map.geojson"), tmp_path / "truth.parquet"

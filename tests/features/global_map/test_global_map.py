@@ -10,9 +10,9 @@ from tests.features.global_map.test_rules import drive, poses
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.geometry.poses import rotation_about_z
 
 LINE = [[-30.0, 2.0], [100.0, 2.0]]
+TO_THE_RIGHT = np.array([[0.0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])  # a quarter turn
 
 
 def city(lines: dict[str, list[list[list[float]]]] | None = None, token: str = "s") -> mg.MapFrames:
@@ -157,9 +157,7 @@ def test_values_do_not_depend_on_the_axis_that_points_forward() -> None:
     x = drive(np.linspace(-0.2, 0.2, 8)).with_forward("x")
     y = drive().with_confidence(None).with_forward("x")
     turned = [
-        replace(
-            side.rotate(90), forward="y", poses=poses() @ rotation_about_z(-90), scenes=side.scenes, track=side.track
-        )
+        replace(side.rotate(90), forward="y", poses=poses() @ TO_THE_RIGHT, scenes=side.scenes, track=side.track)
         for side in (x, y)
     ]
     plain = mg.global_map(x, y, pose_noise="rtmap")
@@ -281,7 +279,7 @@ def test_a_ghost_counts_by_its_confidence() -> None:
 def test_thresholds_of_gap_do_not_depend_on_the_axis_that_points_forward() -> None:
     frames = drive().with_forward("x")
     turned = replace(
-        frames.rotate(90), forward="y", poses=poses() @ rotation_about_z(-90), scenes=frames.scenes, track=frames.track
+        frames.rotate(90), forward="y", poses=poses() @ TO_THE_RIGHT, scenes=frames.scenes, track=frames.track
     )
     for side in (frames, turned):
         made = mg.global_map(side, city(), region=(100.0, 50.0))

@@ -19,7 +19,6 @@ from tests.features.lane_graph.lane_graph_cases import (
 )
 
 import mapgauge as mg
-from mapgauge.frames.links import SUCCESSOR
 
 FAR = [0.0, 9.0, 18.0, 27.0]  # lanes that are not near each other
 
@@ -242,7 +241,7 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(mg.InvalidInput, match="links must be an array .*: could not convert"):
         mg.lane_graph_pld(lanes, lanes, links=[["a", "b"], ["c", "d"]])
     with pytest.raises(mg.InvalidInput, match="a link has weight 2, expected a number in"):
-        mg.lane_graph_pld(lanes, lanes, links=mg.Links.of([0], [1], weight=2.0, kind=SUCCESSOR))
+        mg.lane_graph_pld(lanes, lanes, links=mg.Links.of([0], [1], weight=2.0, kind="successor"))
     with pytest.raises(mg.InvalidInput, match="must both be MapFrames, or both be lists"):
         mg.lane_graph_pld(lanes, as_frames(chain(FAR)))
     with pytest.raises(mg.InvalidInput, match="have 0 frames, expected one"):

@@ -15,7 +15,6 @@ from tests.features.lane_graph.lane_graph_cases import LIGHTS, lane_world
 from tests.streaming.worlds import in_chunks, same, write_folder
 
 import mapgauge as mg
-from mapgauge.features.lane_graph.lane_graph_frame import PARTS
 from mapgauge.report import write_report
 
 World = tuple[mg.MapFrames, mg.MapFrames]
@@ -42,7 +41,9 @@ def test_its_values_are_those_of_the_frames(lanes: World) -> None:
     values = results.classes["centerline"]
     assert values["lane_graph_pld"] == pytest.approx(pooled.normalised, rel=1e-12)
     assert values["topology"] == pytest.approx(pooled.topology, rel=1e-9)
-    assert [values[f"graph_{name}"] for name in PARTS] == pytest.approx(list(pooled.normalised_parts), rel=1e-9)
+    assert [values[f"graph_{name}"] for name in mg.LaneGraphParts._fields] == pytest.approx(
+        list(pooled.normalised_parts), rel=1e-9
+    )
     counts = [values[f"{name}_link_count"] for name in ("false", "missing", "half")]
     assert counts == list(pooled.link_counts)
     assert pooled.link_counts.missing >= 8

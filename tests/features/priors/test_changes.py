@@ -12,8 +12,9 @@ import pytest
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.features.priors import STATES
-from mapgauge.features.priors.states import PARTS
+
+STATES = ("kept", "moved", "inserted", "deleted")
+PARTS = ("kept", "moved", "inserted", "stale", "invented")
 
 FOLDER = "prior_reference"
 NEEDED = needs_data(FOLDER)
