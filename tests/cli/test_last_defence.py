@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run, environment
 
-import mapgauge as mg
+from mapgauge.dependencies import require
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
 FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
@@ -110,15 +110,13 @@ def test_a_library_without_memory_is_explained(call: Run, monkeypatch: pytest.Mo
     assert done.stderr.startswith("mapgauge: out of memory. Use fewer workers")
 
 
-def test_a_package_without_memory_is_not_called_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    truth = mg.MapFrames.of({"a": {}})
-
+def test_a_package_without_memory_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     def starve(name: str) -> None:
         raise ImportError(f"{name}: failed to map segment from shared object")
 
     monkeypatch.setattr("mapgauge.dependencies.import_module", starve)
     with pytest.raises(MemoryError, match="pyarrow cannot be loaded"):
-        mg.write(truth, tmp_path / "truth.parquet")
+        require("pyarrow", "Parquet", "parquet")
 
 
 def test_a_thread_that_cannot_start_is_explained(call: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ def test_what_changes_lines_leaves_boxes_as_they_are() -> None:
 
 def test_boxes_are_two_corners() -> None:
     given = mg.MapFrames.of({"a": {"red": [[[0, 0], [1, 1], [2, 2]]]}})
-    with pytest.raises(mg.InvalidInput, match="frame a, instance 0 \\(red\\) has 3 points, expected a box"):
+    with pytest.raises(mg.InvalidInput, match=r"frame a, instance 0 \(red\) has 3 points"):
         replace(given, boxes=("red",))
     given = mg.MapFrames.of({"a": {"red": [[[0, 5], [1, 1]]]}})
     with pytest.raises(mg.InvalidInput, match=r"has the corners \[0.0, 5.0\] and \[1.0, 1.0\]"):
@@ -67,7 +67,7 @@ def test_boxes_are_aligned_only_if_they_are_named() -> None:
 
 def test_a_protocol_says_which_classes_are_boxes() -> None:
     truth = frames()
-    with pytest.raises(mg.InvalidInput, match="instances of red are boxes in an image, and the protocol"):
+    with pytest.raises(mg.InvalidInput, match="instances of red are boxes"):
         mg.evaluate(truth.with_confidence(1), truth, mg.protocol("paper-60x30", classes=["red"]))
     lines = replace(truth.select(["red"]), boxes=(), links=None)
     with pytest.raises(mg.InvalidInput, match="instances of red are polylines"):

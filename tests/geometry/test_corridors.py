@@ -79,7 +79,7 @@ def test_a_corridor_is_a_window_of_the_protocol() -> None:
     (note,) = [finding for finding in narrow.findings if finding.code == "corridor-short"]
     assert note.level == "note"
     bare = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
-    with pytest.raises(mg.InvalidInput, match="a corridor needs poses, scenes and time stamps, and there are no poses"):
+    with pytest.raises(mg.InvalidInput, match=r"needs poses.*there are no poses"):
         mg.evaluate(bare.with_confidence(1), bare, mg.protocol("paper-60x30", window="corridor:5"))
     for wrong in ("corridor:", "corridor:0", "corridor:x", "corridor:inf"):
         with pytest.raises(mg.InvalidInput, match="window must be"):

@@ -200,7 +200,7 @@ def test_columns_are_taken_too(of_pld: dict[str, float]) -> None:
         named.update(batch_of(PREDICTIONS, some), batch_of(TRUTH, some), some)
     expected = [read.hash for read in mg.evaluate(PREDICTIONS, TRUTH, metrics=["pld"]).inputs]
     assert [[read.hash for read in one.results().inputs] for one in (metric, named)] == [expected, expected]
-    with pytest.raises(mg.InvalidInput, match="tokens, scenes, timestamps and poses are not allowed with MapFrames"):
+    with pytest.raises(mg.InvalidInput, match="not allowed with MapFrames"):
         metric.update(PREDICTIONS, TRUTH, TOKENS)
 
 
@@ -214,9 +214,7 @@ def test_average_precision_takes_the_distances_asked_for() -> None:
     values = fed(PolylineAveragePrecision(settings, metrics=["ap_sospa"], classes=MAPTR), TOKENS[:3]).compute()
     assert {key.split("/")[0] for key in values} == {"ap_sospa"}
     for wrong in (["pld"], []):
-        with pytest.raises(
-            mg.InvalidInput, match="average precision needs one or more of ap_chamfer, ap_frechet, ap_sospa"
-        ):
+        with pytest.raises(mg.InvalidInput, match="average precision needs one or more"):
             PolylineAveragePrecision(metrics=wrong)
     with pytest.raises(mg.InvalidInput, match="has no cutoffs for pld"):
         PolylineLocalisationDetection("maptr")

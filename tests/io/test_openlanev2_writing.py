@@ -183,7 +183,7 @@ def test_coordinates_that_float16_cannot_hold_are_refused(tmp_path: Path) -> Non
     far = mg.MapFrames.of({"a": {"centerline": [[[0, 0], [1e5, 0]]]}})
     with pytest.raises(mg.InvalidInput, match="a coordinate is too large for points='float16'"):
         mg.write(far, tmp_path / "f.pkl", "openlanev2-truth", points="float16")
-    with pytest.raises(mg.InvalidInput, match="authors must be a text or a list of texts, got 3"):
+    with pytest.raises(mg.InvalidInput, match=r"authors must be .*got 3"):
         mg.write(far.with_confidence(1), tmp_path / "f.pkl", "openlanev2", authors=3)
     with pytest.raises(mg.InvalidInput, match="method must be a text, got 3"):
         mg.write(far.with_confidence(1), tmp_path / "f.pkl", "openlanev2", method=3)

@@ -25,7 +25,7 @@ TRUTH = {"streammapnet-truth", "maptr-truth", "openlanev2-truth"}
 def test_lines_that_read_refuses_are_not_written(tmp_path: Path, suffix: str) -> None:
     few = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]], [[1, 1]], np.empty((0, 2))]}})
     path = tmp_path / f"out{suffix}"
-    with pytest.raises(mg.InvalidInput, match=r"2 of 3 instances have fewer than 2 points, the first in frame a"):
+    with pytest.raises(mg.InvalidInput, match=r"2 of 3 instances .*frame a"):
         mg.write(few, path)
     assert not path.is_file()
     mg.write(few.keep(np.diff(few.polylines.offsets) > 1), tmp_path / "kept.parquet")  # as the remedy says

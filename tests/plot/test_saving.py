@@ -83,7 +83,7 @@ def test_the_suffix_may_be_in_capitals(good: mg.Results, tmp_path: Path) -> None
 
 
 def test_a_file_that_cannot_be_written_is_named(good: mg.Results, tmp_path: Path) -> None:
-    with pytest.raises(mg.MapgaugeError, match="figure.png: cannot be written: No such file or directory"):
+    with pytest.raises(mg.MapgaugeError, match=r"figure.png: cannot be written"):
         plot.save(plot.parts(good), tmp_path / "nowhere" / "figure.png")
 
 

@@ -147,5 +147,5 @@ def test_pld_obeys_the_triangle_inequality(
 def test_cutoffs_whose_powers_overflow_are_refused() -> None:
     line = [[0.0, 0], [1, 0]]
     for cutoff in (1e-10, 1e10, 1e100):
-        with pytest.raises(mg.InvalidInput, match="cutoff must be a length from 1e-09 to 1e\\+09 metres, got 1"):
+        with pytest.raises(mg.InvalidInput, match="cutoff must be a length"):
             mg.sospa(line, line, cutoff=cutoff, order=32)

@@ -139,7 +139,7 @@ def test_a_file_is_small(tmp_path: Path) -> None:
 def test_a_missing_file_a_folder_and_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(mg.UnreadableFile, match="nowhere.mg: .*[Nn]o such file"):
         mg.load_results(tmp_path / "nowhere.mg")
-    with pytest.raises(mg.UnreadableFile, match="this is a directory, expected a file. It is empty"):
+    with pytest.raises(mg.UnreadableFile, match="directory, expected a file"):
         mg.load_results(tmp_path)
     contents: dict[str, bytes] = {
         "empty": b"",

@@ -443,19 +443,17 @@ def test_what_is_not_there_is_refused(root: Path, tmp_path: Path) -> None:
         argoverse2(tmp_path / "nothing")
     with pytest.raises(mg.UnreadableFile, match="no logs found"):
         argoverse2(tmp_path)
-    with pytest.raises(mg.UnreadableFile, match="expected a folder of logs, found a single log"):
+    with pytest.raises(mg.UnreadableFile, match="found a single log"):
         argoverse2(root / "val" / LOG)
-    with pytest.raises(mg.InvalidInput, match='no folder for the split train, found val. Pass split="val"'):
+    with pytest.raises(mg.InvalidInput, match="no folder for the split train, found val"):
         argoverse2(root, split="train")
-    with pytest.raises(mg.InvalidInput, match='no folder for the split train, found val. Pass split="val"'):
+    with pytest.raises(mg.InvalidInput, match="no folder for the split train, found val"):
         argoverse2(root / "val", split="train")
-    with pytest.raises(
-        mg.InvalidInput, match="unknown split 'new_val' of argoverse2, expected one of train.*Pass split=.new-val"
-    ):
+    with pytest.raises(mg.InvalidInput, match=r"unknown split 'new_val' .*split=.new-val"):
         argoverse2(root, split="new_val")
-    with pytest.raises(mg.InvalidInput, match="149 of 149 scenes of the split new-val not found"):
+    with pytest.raises(mg.InvalidInput, match=r"149 of 149 scenes .*new-val"):
         argoverse2(root, split="new-val")
-    with pytest.raises(mg.InvalidInput, match="1 of 2 scenes of the selection not found .99999999"):
+    with pytest.raises(mg.InvalidInput, match=r"1 of 2 scenes .*99999999"):
         argoverse2(root, scenes=[LOG, OTHER_LOG])
     with pytest.raises(mg.InvalidInput, match="1 of 1 tokens not found .17."):
         argoverse2(root, tokens=["17"])

@@ -282,7 +282,7 @@ def test_every_nth_frame_of_each_log_or_of_all(tmp_path: Path) -> None:
 
     assert frames() == [("0", 0), ("0", 3), ("9", 0), ("9", 3)]
     assert frames(every_counts="all") == [("0", 0), ("0", 3), ("9", 1), ("9", 4)]
-    with pytest.raises(mg.InvalidInput, match="every_counts must be one of scene, all, got 'split'"):
+    with pytest.raises(mg.InvalidInput, match=r"every_counts must be .*got 'split'"):
         frames(every_counts="split")
 
 

@@ -146,9 +146,7 @@ def test_a_damaged_scene_is_cut_again(town_root: Path, tmp_path: Path) -> None:
 def test_a_folder_with_something_else_in_it_is_left_alone(town_root: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
     for restart in (False, True):
-        with pytest.raises(
-            mg.MapgaugeError, match="expected an empty folder or one with finished scenes, found other files"
-        ):
+        with pytest.raises(mg.MapgaugeError, match=r"empty folder .*found other files"):
             cut(town_root, parts=tmp_path, restart=restart)
     assert (tmp_path / "mine.txt").read_text(encoding="utf-8") == "mine"
 

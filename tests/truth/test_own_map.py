@@ -90,7 +90,7 @@ def test_longitude_and_latitude_need_a_projection(tmp_path: Path, poses: Path) -
     check(mg.truth.own_map(path, poses, project=UTM))
     with pytest.raises(
         mg.UnreadableFile,
-        match=r"look like longitude and latitude, which GeoJSON has by its standard.*project=\"utm:LAT:LON\"",
+        match=r'longitude and latitude.*project="utm:LAT:LON"',
     ):
         mg.truth.own_map(path, poses)
     with pytest.raises(mg.InvalidInput, match="lie off the map"):
@@ -198,9 +198,7 @@ def exchanged(shape: Any) -> Any:
 @pytest.mark.parametrize("project", [UTM, "EPSG:32632"])
 def test_exchanged_longitude_and_latitude_are_named(tmp_path: Path, poses: Path, project: str) -> None:
     path = geojson(tmp_path / "map.geojson", [(name, kind, exchanged(shape)) for name, kind, shape in ELEMENTS])
-    with pytest.raises(
-        mg.UnreadableFile, match=r"longitude 49 and latitude 8\.4.*longitude and latitude are exchanged"
-    ):
+    with pytest.raises(mg.UnreadableFile, match="latitude are exchanged"):
         mg.truth.own_map(path, poses, project=project)
 
 
@@ -256,9 +254,9 @@ def test_classes_can_have_other_names(tmp_path: Path, poses: Path) -> None:
     path.write_text(text, encoding="utf-8")
     named: Any = {"properties": {"class": "art"}, "rename": {"Linie": "divider", "stop_line": "boundary"}}
     assert mg.truth.own_map(path, poses, **named).counts["boundary"] == 9
-    with pytest.raises(mg.UnreadableFile, match="no element has the property 'class'; available: art, id"):
+    with pytest.raises(mg.UnreadableFile, match="no element has the property 'class'"):
         mg.truth.own_map(path, poses)
-    with pytest.raises(mg.UnreadableFile, match="no element has the property 'kind'; available: art, id"):
+    with pytest.raises(mg.UnreadableFile, match="no element has the property 'kind'"):
         mg.truth.own_map(path, poses, properties={"class": "kind"})
     with pytest.raises(mg.InvalidInput, match="unknown class 'kerb'"):
         mg.truth.own_map(path, poses, rename={"Linie": "kerb"})
@@ -376,7 +374,7 @@ def test_lanelet2_without_a_projection_is_refused(tmp_path: Path, poses: Path) -
     with pytest.raises(mg.UnreadableFile, match="the reference system is longitude and latitude"):
         mg.truth.own_map(osm(tmp_path / "map.osm"), poses)
     broken = "<way id='16'><nd ref='1'/><nd ref='99'/><tag k='type' v='curbstone'/></way>"
-    with pytest.raises(mg.UnreadableFile, match="the node 99, which is not in the file"):
+    with pytest.raises(mg.UnreadableFile, match="the node 99"):
         mg.truth.own_map(osm(tmp_path / "map.osm", ways=broken), poses, project=UTM)
     (tmp_path / "map.osm").write_text("<osm><node id='1'", encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match="not a Lanelet2 map"):

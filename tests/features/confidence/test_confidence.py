@@ -205,7 +205,7 @@ def test_invalid_input(world: tuple[mg.MapFrames, mg.MapFrames], tmp_path: Path)
     ):
         with pytest.raises(mg.InvalidInput):
             mg.confidence(results, **wrong)
-    with pytest.raises(mg.InvalidInput, match="bins must be a whole number of at least 1, got 0"):
+    with pytest.raises(mg.InvalidInput, match=r"bins must be .*got 0"):
         mg.confidence(results, bins=0)
     assert len(mg.confidence(results, bins=1, samples=2).calibration["all"]["hit"].number) == 1
     with pytest.raises(mg.InvalidInput, match="got list"):

@@ -28,7 +28,7 @@ def test_calibration_shows_classes_or_methods(methods: list[mg.Results]) -> None
     figure = plot.calibration(methods, names=NAMES, metric="ap_frechet")
     assert sorted(legend(figure)) == sorted([*NAMES, *shown[3:]])
     assert [axes.get_title() for axes in figure.axes] == [f"Fréchet-AP@{value} m" for value in ("1.0", "2.0", "3.0")]
-    with pytest.raises(mg.InvalidInput, match="bins must be a whole number of at least 1, got 0"):
+    with pytest.raises(mg.InvalidInput, match=r"bins must be .*got 0"):
         plot.calibration(methods, bins=0)
 
 

@@ -222,7 +222,7 @@ def test_poses_tracks_and_scenes_are_checked() -> None:
 
 
 def test_maps_without_poses_are_refused() -> None:
-    with pytest.raises(mg.InvalidInput, match="no poses, which say where the maps are compared"):
+    with pytest.raises(mg.InvalidInput, match="no poses"):
         mg.global_map(certain({"divider": [LINE]}), city())
 
 
@@ -233,13 +233,13 @@ def test_maps_have_no_frames_over_time() -> None:
 
 def test_truth_without_the_map_of_a_scene_is_refused() -> None:
     truth = mg.MapFrames.of({"x": {"divider": [LINE]}, "y": {"divider": [LINE]}})
-    with pytest.raises(mg.InvalidInput, match="no map of the scene s; available: x, y"):
+    with pytest.raises(mg.InvalidInput, match="no map of the scene s"):
         mg.global_map(certain({"divider": [LINE]}), truth, poses=path())
 
 
 def test_true_frames_without_poses_are_not_taken_for_maps() -> None:
     truth = mg.MapFrames.of({f"p{k}": {"divider": [LINE]} for k in range(8)})
-    with pytest.raises(mg.InvalidInput, match="truth: 8 frames without poses, expected maps of scenes or cities"):
+    with pytest.raises(mg.InvalidInput, match="truth: 8 frames without poses"):
         mg.global_map(certain({"divider": [LINE]}), truth, poses=path())
 
 
@@ -253,7 +253,7 @@ def test_the_figure_has_a_panel_for_the_map_and_one_for_time() -> None:
 
 
 def test_a_large_cutoff_is_refused() -> None:
-    with pytest.raises(mg.InvalidInput, match="cutoff must be at most 5 m for a whole map, got 30"):
+    with pytest.raises(mg.InvalidInput, match="cutoff must be at most 5 m"):
         mg.global_map(*demo_world(10), cutoff=30)
 
 

@@ -92,5 +92,5 @@ def test_networkx_graphs_are_read_by_their_positions() -> None:
     assert both.edges.tolist() == [[0, 1], [1, 0]]
     assert mg.frames_from_graphs({"t": graph}).counts == {"centerline": 1}
     graph.add_node("c")
-    with pytest.raises(mg.InvalidInput, match=r"truth: node 'c' has no attribute pos \(1 of 3 nodes\)"):
+    with pytest.raises(mg.InvalidInput, match="node 'c' has no attribute pos"):
         mg.graph_scores(LINE, graph)

@@ -133,7 +133,7 @@ def test_the_command_line_prints_and_writes_them(
 
 def test_frames_without_links_are_refused() -> None:
     lanes = mg.MapFrames.of({"a": {"centerline": [[[0, 0], [9, 0]]]}}, confidence={"a": {"centerline": [1]}})
-    with pytest.raises(mg.InvalidInput, match="geo needs links between lanes, and these frames have none"):
+    with pytest.raises(mg.InvalidInput, match="geo needs links"):
         mg.evaluate(lanes, lanes, mg.protocol("graph"))
 
 
@@ -150,7 +150,7 @@ def test_a_token_on_one_side_only() -> None:
 def test_a_protocol_without_rules_cannot_compute_them() -> None:
     with pytest.raises(mg.InvalidInput, match="the protocol paper-60x30 has no rules for geo"):
         mg.evaluate(*world(), mg.protocol("paper-60x30"), metrics=["geo"])
-    with pytest.raises(mg.InvalidInput, match="geo: rules must be 'corrected' or 'cgnet', got 'public'"):
+    with pytest.raises(mg.InvalidInput, match=r"geo: rules must be .*got 'public'"):
         mg.protocol("graph", settings={"geo": {"rules": "public"}})
 
 

@@ -213,7 +213,7 @@ def test_frames_pool_with_sum() -> None:
     assert both.matches == ()
     assert both.wrong_links == ()
     assert both.topology > 0
-    with pytest.raises(mg.InvalidInput, match=r"cannot pool lane-graph PLD of cutoff 1\.5, link cost 0\.1"):
+    with pytest.raises(mg.InvalidInput, match=r"cannot pool .*link cost 0\.1"):
         one + distance(truth, truth, link_cost=1.0)
 
 
@@ -231,16 +231,16 @@ def test_empty_sides_and_no_links() -> None:
 
 def test_bad_input_is_refused() -> None:
     lanes = [line(place) for place in FAR[:2]]
-    with pytest.raises(mg.InvalidInput, match=r"links must be an array of shape \(2, 2\) with scores"):
+    with pytest.raises(mg.InvalidInput, match=r"^links must be .*shape \(2, 2\)"):
         mg.lane_graph_pld(lanes, lanes, links=np.zeros((3, 3)))
     for wrong in (math.nan, -0.1, 1.5, math.inf):
-        with pytest.raises(mg.InvalidInput, match=r"truth_links\[0, 1\] is .*, expected a number in \[0, 1\]"):
+        with pytest.raises(mg.InvalidInput, match=r"truth_links\[0, 1\] is"):
             mg.lane_graph_pld(lanes, lanes, truth_links=[[0, wrong], [0, 0]])
         with pytest.raises(mg.InvalidInput, match="confidence 1 is .*, expected a number in"):
             mg.lane_graph_pld(lanes, lanes, confidence=[1, wrong])
-    with pytest.raises(mg.InvalidInput, match="links must be an array .*: could not convert"):
+    with pytest.raises(mg.InvalidInput, match=r"links must be an array .*could not convert"):
         mg.lane_graph_pld(lanes, lanes, links=[["a", "b"], ["c", "d"]])
-    with pytest.raises(mg.InvalidInput, match="a link has weight 2, expected a number in"):
+    with pytest.raises(mg.InvalidInput, match="a link has weight 2"):
         mg.lane_graph_pld(lanes, lanes, links=mg.Links.of([0], [1], weight=2.0, kind="successor"))
     with pytest.raises(mg.InvalidInput, match="must both be MapFrames, or both be lists"):
         mg.lane_graph_pld(lanes, as_frames(chain(FAR)))
@@ -251,5 +251,5 @@ def test_bad_input_is_refused() -> None:
     for wrong in (-1, math.nan, 1e9, True):
         with pytest.raises(mg.InvalidInput, match="link_cost must be a number from 0"):
             mg.lane_graph_pld(lanes, lanes, link_cost=wrong)
-    with pytest.raises(mg.InvalidInput, match="link_floor must be a number from 0 to below 1, got 1"):
+    with pytest.raises(mg.InvalidInput, match=r"link_floor must be .*got 1"):
         mg.lane_graph_pld(lanes, lanes, link_floor=1)

@@ -329,9 +329,7 @@ def test_results_pool() -> None:
     assert isinstance(pooled, mg.NetworkPldResult)
     assert (pooled.value, pooled.break_count, pooled.overlaps) == (1.0, 2, ())
     assert pooled.split_entropy == pytest.approx((one.split + two.split) / 122)
-    with pytest.raises(
-        mg.InvalidInput, match="cannot pool network PLD of cutoff 1.5, break cost 0.5 with network PLD of"
-    ):
+    with pytest.raises(mg.InvalidInput, match=r"cannot pool .*break cost 0.5"):
         one + mg.network_pld([LINE], [LINE], break_cost=1.0)
     with pytest.raises(TypeError):
         one + 1

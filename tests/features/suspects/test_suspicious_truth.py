@@ -160,7 +160,7 @@ def test_without_poses_each_frame_is_a_place_of_its_own(rng: np.random.Generator
     assert found.sentence.startswith(f"{len(found.places)} lines of single frames where the truth may be wrong: ")
     assert "There are no poses, so frames were not placed in the world" in found.sentence
     assert all(np.isnan(place.x) for place in found.places)
-    with pytest.raises(mg.InvalidInput, match="no poses, so suspicious lines have no place in the world"):
+    with pytest.raises(mg.InvalidInput, match="no poses"):
         found.save(tmp_path / "places.geojson")
     given = mg.suspicious_truth(results, names=["A", "B"], poses=truth)
     assert given.has_poses
@@ -219,7 +219,7 @@ def test_copies_of_one_method_are_refused_because_their_agreement_says_nothing(r
     rounded = replace(one, polylines=mg.Polylines(one.polylines.coords.round(6), one.polylines.offsets))
     for copy in (one, surest, rounded):
         results = [mg.evaluate(x, truth, metrics=["pld"]) for x in (one, other, copy)]
-        with pytest.raises(mg.InvalidInput, match="A and C have the same lines, to a centimetre: 100 % of those of "):
+        with pytest.raises(mg.InvalidInput, match="A and C have the same lines"):
             mg.suspicious_truth(results, names=["A", "B", "C"])
 
 

@@ -208,7 +208,7 @@ def test_scenes_pool_with_sum() -> None:
     assert isinstance(both, mg.TrackPldResult)
     assert both.value == one.value + two.value
     assert both.switch_count == 2
-    with pytest.raises(mg.InvalidInput, match=r"cannot pool T-PLD of cutoff 1\.5, switch cost 0\.5 with T-PLD of"):
+    with pytest.raises(mg.InvalidInput, match=r"cannot pool .*switch cost 0\.5"):
         one + distance(swapped(6, 4), truth, switch_cost=1.0)
 
 
