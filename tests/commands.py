@@ -18,7 +18,7 @@ def consoles_of(page: Path) -> list[tuple[str, str]]:
     return re.findall(r"^```console\n\$ mapgauge (.+)\n((?:.*\n)*?)```$", page.read_text(encoding="utf-8"), re.M)
 
 
-def start() -> None:
+def run_script() -> None:
     """Run the command line with the words in ``sys.argv``, as the script ``mapgauge`` does. It ends with SystemExit."""
     main()
 
@@ -43,7 +43,7 @@ def said(command: str, folder: Path) -> str:
         patch.chdir(folder)
         patch.setattr("sys.argv", ["mapgauge", *shlex.split(command)])
         with pytest.raises(SystemExit) as ended:
-            start()
+            run_script()
         assert not ended.value.code, heard.getvalue()
         return heard.getvalue()
 

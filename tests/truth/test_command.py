@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.commands import run_script
 from tests.truth.nuscenes_city import MINI
 
 import mapgauge as mg
@@ -26,7 +27,7 @@ def call(town_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr("sys.argv", ["mapgauge", "truth", *map(str, (*start, *arguments))])
         with pytest.raises(SystemExit) as ended:
-            start()
+            run_script()
         captured = capsys.readouterr()
         return subprocess.CompletedProcess([], int(ended.value.code or 0), captured.out, captured.err)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.commands import start
+from tests.commands import run_script
 from tests.truth import av2_city, nuscenes_city
 
 import mapgauge as mg
@@ -58,7 +58,7 @@ def test_the_commands_run_in_the_order_of_the_page(monkeypatch: pytest.MonkeyPat
     for command in COMMANDS:
         monkeypatch.setattr("sys.argv", shlex.split(command))
         with pytest.raises(SystemExit) as ended:
-            start()
+            run_script()
         assert not ended.value.code, command
 
 

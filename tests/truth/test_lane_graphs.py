@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.arrays import Points
-from tests.commands import start
+from tests.commands import run_script
 from tests.shared_data import DATA, needs_data
 from tests.truth.av2_city import LOG, ORIGIN, At, Line, Town
 from tests.truth.nuscenes_city import MINI, City
@@ -332,7 +332,7 @@ def test_the_command_writes_links(av2_root: Path, tmp_path: Path, monkeypatch: p
     path = tmp_path / target
     monkeypatch.setattr("sys.argv", ["mapgauge", "truth", "av2", str(av2_root), "--centerlines", "-o", str(path)])
     with pytest.raises(SystemExit) as ended:
-        start()
+        run_script()
     assert not ended.value.code
     frames = mg.read(path)
     assert tracks(frames, frames.tokens[0]) == SHOWN
@@ -344,7 +344,7 @@ def test_a_format_without_centrelines_is_refused_before_cutting(
     arguments = ["av2", str(av2_root), "--centerlines", "-o", str(tmp_path / "t.pkl"), "--to", "streammapnet-truth"]
     monkeypatch.setattr("sys.argv", ["mapgauge", "truth", *arguments])
     with pytest.raises(SystemExit) as ended:
-        start()
+        run_script()
     assert ended.value.code == 2
     assert "no id for the class centerline" in " ".join(capsys.readouterr().err.split())
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pyogrio
 import pytest
 import shapely
-from tests.commands import start
+from tests.commands import run_script
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
@@ -399,7 +399,7 @@ def test_the_command_writes_truth(
     def run(*arguments: str) -> Any:
         monkeypatch.setattr(sys, "argv", ["mapgauge", "truth", "map", *arguments])
         with pytest.raises(SystemExit) as ended:
-            start()
+            run_script()
         return ended.value.code
 
     path, target = geojson(tmp_path / "map.geojson"), tmp_path / "truth.parquet"
