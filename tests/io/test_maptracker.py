@@ -200,9 +200,13 @@ IDS: dict[str, Any] = {
 
 def truth_in(folder: Path, divider: int = 1) -> Path:
     """Write truth without tracks, whose dividers have this label."""
-    frames: dict[str, Any] = {"t0": {divider: [LINE, LINE + 1], 0: [LINE]}, "t1": {divider: [LINE, LINE + 1]}}
+    frames = {
+        "t0": {divider: [LINE, LINE + 1], 0: [LINE]},
+        "t1": {divider: [LINE, LINE + 1], 0: []},
+        "t2": {divider: [LINE], 0: []},
+    }
     path = folder / "tmp_gts.pkl"
-    path.write_bytes(pickle.dumps(frames | {"t2": {divider: [LINE]}}))
+    path.write_bytes(pickle.dumps(frames))
     return path
 
 
