@@ -60,7 +60,7 @@ CHECKS = tuple(
 TESTS = {
     **{
         f"checks/{name}.py": CHECKS
-        for name in ("context", "coordinates", "instances", "names", "neighbours", "relations")
+        for name in ("context", "coordinates", "instances", "links", "names", "neighbours", "tracks")
     },
     "scoring/prepare.py": (
         "tests/evaluation/test_axes.py",
