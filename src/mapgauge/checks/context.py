@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,12 @@ from mapgauge.geometry.cropping import Region, check_region
 from mapgauge.geometry.polylines import survey
 from mapgauge.geometry.poses import turns_between
 from mapgauge.geometry.projections import PROJECT
-from mapgauge.io import FORMATS
-from mapgauge.io._format import Format
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Bounds, Floats, Indices, Points
 from mapgauge.words import counted
+
+if TYPE_CHECKING:
+    from mapgauge.io._format import Format
 
 Counts: TypeAlias = dict[str, int]  # number of instances per class
 
@@ -267,10 +268,13 @@ class Context(CheckInput):
         return ranking(self.fits, _HIT)
 
 
-def format_of(side: MapFrames) -> Format | None:
+def format_of(side: MapFrames) -> "Format | None":
     """Return the format that frames came from; None if they came from no file, or from a format that is not here."""
     if not side.format:
         return None
+    # Only here: checks of frames that came from no file need no readers.
+    from mapgauge.io import FORMATS
+
     return FORMATS.get(side.format)
 
 

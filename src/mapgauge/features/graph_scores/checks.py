@@ -6,7 +6,6 @@ import numpy as np
 
 from mapgauge.checks.context import CheckInput
 from mapgauge.checks.table import LINKS, Check
-from mapgauge.features.graph_scores.graph_scores import GraphRules
 from mapgauge.frames.findings import Finding, examples
 
 
@@ -19,6 +18,9 @@ def cropped(context: CheckInput) -> Iterator[Finding]:
     """Find lanes that CGNet's rules cut, which score 30 m x 60 m whatever the region of the data."""
     if context.protocol is None:
         return
+    # Only here: frames are also checked without a protocol, and then no metric is needed.
+    from mapgauge.features.graph_scores.graph_scores import GraphRules
+
     settings = context.protocol.settings.values()
     if not any(isinstance(own, GraphRules) and own.rules == "cgnet" for own in settings):
         return
