@@ -123,6 +123,7 @@ class Metric:
     rows: SumRows | HitRows | CombinedRows
     setting: Setting | None = None  # None if the metric is computed once
     also_at: str = ""  # a field of its settings: values over all of them and at each, in JSON; not with ``setting``
+    at_first_cutoff: bool = False  # whether it needs a cutoff, and takes the first one of the protocol
     settings_type: type[Settings] | None = None  # the metric's own settings, which ``Protocol.settings`` has by name
     repeats: str = ""  # name of the metric whose main value this one has again, only in other parts
     unit: str = ""  # unit of the value; "" for a number without unit
@@ -163,6 +164,11 @@ class Metric:
     def at_cutoffs(self) -> bool:
         """Whether the metric is computed at each cutoff of the protocol."""
         return self.setting is not None and self.setting.field == "cutoffs"
+
+    @property
+    def has_cutoff(self) -> bool:
+        """Whether a cutoff of the protocol changes its values."""
+        return self.at_cutoffs or self.at_first_cutoff
 
     @property
     def shows_first(self) -> bool:
