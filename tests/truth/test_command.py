@@ -146,7 +146,7 @@ def test_restart_begins_anew(call: Call, tmp_path: Path) -> None:
         (["-o", "t.parquet", "--rules", "maptrv3"], "Did you mean maptr?"),
         (
             ["-o", "t.parquet", "--rules", "simplifed"],
-            "Did you mean simplified? But these rules are for another data set",
+            "Did you mean simplified? But these rules are for another",
         ),
         (["-o", "t.parquet", "--region", "60"], "Invalid value for --region: must be LENGTHxWIDTH"),
         (["-o", "t.parquet", "--region", "0x30"], "Invalid value for --region: length of the region must be"),
