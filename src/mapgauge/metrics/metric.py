@@ -123,7 +123,6 @@ class Metric:
     rows: SumRows | HitRows | CombinedRows
     setting: Setting | None = None  # None if the metric is computed once
     also_at: str = ""  # a field of its settings: values over all of them and at each, in JSON; not with ``setting``
-    at_first_cutoff: bool = False  # whether it needs a cutoff, and takes the first one of the protocol
     settings_type: type[Settings] | None = None  # the metric's own settings, which ``Protocol.settings`` has by name
     repeats: str = ""  # name of the metric whose main value this one has again, only in other parts
     unit: str = ""  # unit of the value; "" for a number without unit
@@ -139,6 +138,7 @@ class Metric:
     # The value of a class without predictions and truth, if another class of the metric has some. None: no value.
     absent: float | None = None
     order: int = 100  # place in tables and files: lower numbers come first; rows of plug-ins come last
+    at_first_cutoff: bool = False  # whether it needs a cutoff, and takes the first one of the protocol
 
     def covers(self, class_name: str, protocol: Protocol) -> bool:
         """Whether the metric has values for a class."""
