@@ -23,8 +23,8 @@ from mapgauge.results.comparison import Sampled
 from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.views.report.frames import choose, frame_numbers
 from mapgauge.views.report.further import Limits
-from mapgauge.views.report.page import made_report
 from mapgauge.views.report.pack import WholeScene
+from mapgauge.views.report.page import made_report
 
 EVIL = "</script><script>alert(1)</script>"
 
