@@ -39,7 +39,7 @@ def load_all(kept: set[str]) -> None:
         of_features = path is not None and any(str(folder).endswith("features") for folder in path)
         return [one for one in modules_in(path, prefix) if not of_features or one.name in kept]
 
-    pkgutil.iter_modules = modules  # type: ignore[assignment]
+    pkgutil.iter_modules = modules
     import mapgauge
     from mapgauge import manifest
     from mapgauge.cli.app import application

@@ -361,7 +361,6 @@ def _streams(options: EvaluateOptions, protocols: "Sequence[Protocol]") -> bool:
 
     paths = [*options.predictions, options.truth]
     is_parquet = all(streams(parsing.place(path)) for path in paths)
-    # A corridor leads through frames of other chunks.
     has_corridor = any(corridor_radius(protocol.window) is not None for protocol in protocols)
     is_changed = has_corridor or _is_changed(options, paths)
     needs_all = options.page is not None
@@ -370,6 +369,8 @@ def _streams(options: EvaluateOptions, protocols: "Sequence[Protocol]") -> bool:
         more = ""
         if needs_all and is_parquet:
             more = ". A report needs all data in memory: make it from a part of the data"
+        if has_corridor:
+            more = ". A corridor leads through frames of other chunks"
         parsing.refuse(
             ", ".join(chosen),
             f"{'needs' if len(chosen) == 1 else 'need'} Parquet on both sides, without options after the names, "

@@ -73,7 +73,8 @@ def added(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
 def points_of(server: Server, scene: str) -> list[int]:
     answer, body = ask(server, below(server, f"scene/{scene}"))
     assert answer.status == 200, body
-    return unpacked(body)[1]["lengths.points"].tolist()
+    points: list[int] = unpacked(body)[1]["lengths.points"].tolist()
+    return points
 
 
 def test_the_server_has_the_arrays_of_a_section(added: Server) -> None:
