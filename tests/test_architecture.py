@@ -234,6 +234,43 @@ def test_a_feature_imports_only_the_features_that_its_manifest_needs() -> None:
     assert not wrong, wrong
 
 
+def commands_in(code: str, commands: set[str], *, with_docstrings: bool) -> set[str]:
+    """Return which commands the texts of some code name: ``mapgauge NAME``, or the name between backticks."""
+    tree = ast.parse(code)
+    described = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    docstrings = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, described)}
+    texts = [_text_of(node) for node in ast.walk(tree)]
+    names = "|".join(map(re.escape, commands))
+    found = set()
+    for text in texts:
+        if with_docstrings or text not in docstrings:
+            found |= set(re.findall(rf"(?:\bmapgauge |(?<!`)`)({names})\b", text))
+    return found
+
+
+def test_what_the_core_prints_names_no_command_of_a_feature() -> None:
+    """The docstrings of the command line are its help. Others are for readers of the code."""
+    features = [one.feature for one in manifest.own() if one.module != manifest.CORE]
+    commands = {command for feature in features for command in (*feature.commands, *feature.lists)}
+    if not commands:
+        pytest.skip("there are no features")
+    wrong = []
+    for name, path in MODULES.items():
+        if not is_feature(name):
+            with_docstrings = name.split(".")[0] == "cli" and name != "cli.command"
+            found = commands_in(path.read_text(encoding="utf-8"), commands, with_docstrings=with_docstrings)
+            wrong += [f"{name} names {command}" for command in found]
+    assert not wrong, wrong
+
+
+def test_commands_are_found_in_texts() -> None:
+    code = 'def help():\n    "Prints `masks`."\nTEXT = "check it with mapgauge verify"\nMORE = f"{1}, see `cite`"\n'
+    commands = {"masks", "verify", "cite"}
+    assert commands_in(code, commands, with_docstrings=True) == commands
+    assert commands_in(code, commands, with_docstrings=False) == {"verify", "cite"}
+    assert commands_in('A = "mapgauge evaluate", "verify it", "``cite``"', commands, with_docstrings=True) == set()
+
+
 def feature_of(name: str) -> str:
     """Return the feature of a module."""
     return name.split(".")[1]
