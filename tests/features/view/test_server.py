@@ -309,7 +309,13 @@ def test_the_command_prints_its_address_and_a_tunnel_and_ends_with_an_interrupt(
 
 
 # The command, with a server that waits less for a page that is loaded again.
-HASTY = "from mapgauge.cli import main; from mapgauge.features.view import server; server._GRACE = 0.1; main()"
+HASTY = """
+from functools import partial
+from mapgauge.cli import main
+from mapgauge.features.view import server
+server.Tabs = partial(server.Tabs, grace=0.1)
+main()
+"""
 
 
 def test_the_command_ends_with_the_last_tab_if_asked(files: Path) -> None:
