@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tools import stored_kernels
 
+from mapgauge.kernels import _stored
+
 ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / ".github" / "workflows" / "tests.yml"
 
@@ -37,7 +39,7 @@ def test_other_versions_are_an_error_only_if_the_check_is_exact(
 
 @pytest.mark.parametrize("is_same", [True, False])
 def test_with_the_same_versions_the_bytes_are_compared(monkeypatch: pytest.MonkeyPatch, is_same: bool) -> None:
-    content = stored_kernels._stored.FILE.read_bytes()
+    content = _stored.FILE.read_bytes()
 
     def write(path: Path) -> None:
         path.write_bytes(content if is_same else content + b" ")
