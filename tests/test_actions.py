@@ -21,3 +21,19 @@ def test_all_actions_are_pinned_by_one_hash() -> None:
             hashes.setdefault(pinned[1], set()).add(pinned[0])
     assert {name: texts for name, texts in hashes.items() if len(texts) > 1} == {}
     assert {"actions/checkout", "actions/upload-artifact", "actions/cache"} <= hashes.keys()
+
+
+def test_no_file_names_a_package_registry() -> None:
+    """But the name of the action that publishes, which is not ours."""
+    registry = "py" + "pi"
+    named = []
+    places = [
+        *ROOT.glob("*.*"),
+        *(path for folder in (".github", "docs", "packaging") for path in (ROOT / folder).rglob("*")),
+    ]
+    for path in places:
+        if path.suffix in {".md", ".yml", ".yaml", ".toml", ".cff"}:
+            text = path.read_text(encoding="utf-8").lower()
+            named += [f"{path.name}: {line.strip()}" for line in text.splitlines() if registry in line]
+    assert [line for line in named if f"pypa/gh-action-{registry}-publish@" not in line] == []
+    assert len(named) == 1
