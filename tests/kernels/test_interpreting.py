@@ -17,7 +17,7 @@ import pytest
 
 import mapgauge as mg
 from mapgauge import kernels
-from mapgauge.cli.compile import compile_for
+from mapgauge.cli.compiling import compile_for
 from mapgauge.geometry.polylines import Polylines
 from mapgauge.kernels import _jit, compiling, interpreting
 from mapgauge.kernels._jit import Kernel

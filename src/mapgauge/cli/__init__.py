@@ -25,6 +25,7 @@ from mapgauge.errors import MapgaugeError
 from mapgauge.kernels.progress import WATCH
 
 COMPLETION = "_MAPGAUGE_COMPLETE"  # what a shell sets when it asks how a line may go on
+VERSION = "--version"  # the option that needs no command
 FAILED = 1  # invalid input, or a file or a stream that cannot be read or written
 INTERRUPTED = 130  # by Ctrl-C
 UNEXPECTED = 70  # a fault of mapgauge itself; EX_SOFTWARE in sysexits.h
@@ -70,7 +71,9 @@ def _run(received: list[int]) -> int | str | None:
             arguments = _without_plugins(sys.argv[1:])
             # The modules of all commands, and plug-ins, are imported for other names, help and hints only.
             named: Sequence[str] | None = None
-            if not arguments and COMPLETION not in os.environ:
+            if arguments[:1] == [VERSION]:
+                named = ()
+            elif not arguments and COMPLETION not in os.environ:
                 named = DAILY
             elif arguments and arguments[0] in commands_of(plug_ins=False):
                 named = arguments[:1]

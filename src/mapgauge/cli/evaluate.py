@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from mapgauge.cli import options as o
 from mapgauge.cli import parsing
 from mapgauge.cli.command import command, without_effect
-from mapgauge.cli.compile import compile_for
+from mapgauge.cli.compiling import compile_for
 from mapgauge.cli.emit import Piece, Printing, emit
 from mapgauge.cli.inputs import InputReader, check_classes, check_files, check_not_poses, options_of, turned
 from mapgauge.cli.methods import keep_order
