@@ -246,10 +246,11 @@ def _print(
 
 def _answers(plan: "RunPlan", watch: EvaluationWatch) -> "list[Answer]":
     """Return what is said of the methods by each protocol; nothing if the document has no answer."""
-    from mapgauge.answers.answer import combined
-
     if not watch.explains:
         return []
+
+    from mapgauge.answers.answer import combined
+
     count = len(plan.protocols)
     with watch.progress("comparing the methods"):
         return [combined(watch.told[k::count]) for k in range(count)]
