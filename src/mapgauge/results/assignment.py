@@ -14,6 +14,7 @@ from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Block, Groups
 from mapgauge.protocols import Protocol
 from mapgauge.results.drawn_links import drawn_links
+from mapgauge.results.notebook import assignment_html
 from mapgauge.typing import Forward, Indices, Pairs
 
 
@@ -59,8 +60,6 @@ class Assignment:
         return f"<Assignment {shortened(self.token)}: {counts}>"
 
     def _repr_html_(self) -> str:
-        from mapgauge.results.notebook import assignment_html
-
         return assignment_html(self)
 
 
