@@ -25,7 +25,6 @@ from mapgauge.errors import MapgaugeError
 from mapgauge.kernels.progress import WATCH
 
 COMPLETION = "_MAPGAUGE_COMPLETE"  # what a shell sets when it asks how a line may go on
-VERSION = "--version"  # the option that needs no command
 FAILED = 1  # invalid input, or a file or a stream that cannot be read or written
 INTERRUPTED = 130  # by Ctrl-C
 UNEXPECTED = 70  # a fault of mapgauge itself; EX_SOFTWARE in sysexits.h
@@ -66,6 +65,7 @@ def _run(received: list[int]) -> int | str | None:
     try:
         try:
             from mapgauge.cli.app import DAILY, application, commands_of
+            from mapgauge.cli.helps import VERSION
 
             _show_warnings(missing)
             arguments = _without_plugins(sys.argv[1:])

@@ -11,9 +11,8 @@ import typer
 import typer.main
 from typer.core import TyperCommand
 
-from mapgauge.cli import VERSION
 from mapgauge.cli.compiling import show_compiling
-from mapgauge.cli.helps import HELP, HELP_ALL, CommandGroup, painted_help
+from mapgauge.cli.helps import HELP, HELP_ALL, VERSION, CommandGroup, painted_help
 from mapgauge.cli.inputs import FILE_KEYS, RESULTS_KEYS
 from mapgauge.cli.options import METHODS, RARE, RESULTS, WORK
 from mapgauge.cli.output import set_quiet

@@ -33,6 +33,7 @@ from mapgauge.results.frame_tables import (
     worst_first,
 )
 from mapgauge.results.intervals import LEVEL
+from mapgauge.results.notebook import summary_html
 from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, read_again, save_results
 from mapgauge.results.slices import Groups, Slices
 from mapgauge.results.tags import Tags
@@ -81,8 +82,6 @@ class Results(Summary):
         if len(self.tokens) <= MOST_FRAMES:
             return str(public("first_screen")(self, names=names)._repr_html_())
         said = [statement.text for statement in public("answer")(self, names=names).statements]
-        from mapgauge.results.notebook import summary_html
-
         return summary_html(self, said, remark="mapgauge.first_screen(results) shows where, why, and frames.")
 
     @property
