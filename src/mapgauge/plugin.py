@@ -9,6 +9,8 @@ feature" have examples. Frames, protocols, results and errors are public names o
 ('length_error:LENGTH_ERROR',)
 """
 
+from mapgauge.checks.context import CheckInput
+from mapgauge.checks.table import Check
 from mapgauge.frames.columns import Column
 from mapgauge.hooks import Nearest, PriorTables, Sentence, Similar
 from mapgauge.io._format import Format, ReadOptions
@@ -26,6 +28,8 @@ from mapgauge.views.report.pack import Added, Section
 __all__ = [
     "Added",
     "Block",
+    "Check",
+    "CheckInput",
     "Citation",
     "Column",
     "CombinedRows",

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from mapgauge.arguments import check_workers
+from mapgauge.checks import CHECKS
 from mapgauge.checks.coordinates import with_axes_of
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.engines import EngineLike
@@ -199,6 +200,7 @@ def evaluate_frames(
     scored = (*metrics, *(name for name in extra if name not in metrics))
     check_needs(scored, x, y)
     data = Data.of(x, y, protocol, block_size=block_size)
+    list(CHECKS)  # imports them here: a thread that holds the table could wait for an import that waits for the table
     with ThreadPoolExecutor(1) as aside:
         checking = aside.submit(findings_of, predictions, truth, protocol, metrics, unknown)
         try:
