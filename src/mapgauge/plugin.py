@@ -23,7 +23,7 @@ from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Setting, SumR
 from mapgauge.metrics.rows import Selection
 from mapgauge.metrics.settings import DistanceSettings, HitSettings, Settings, setting
 from mapgauge.results.drawn_links import DrawnLinks
-from mapgauge.views.report.pack import Added, Section
+from mapgauge.views.report.pack import Added, Section, WholeScene
 
 __all__ = [
     "Added",
@@ -56,6 +56,7 @@ __all__ = [
     "Similar",
     "SumRows",
     "Value",
+    "WholeScene",
     "element",
     "html",
     "setting",

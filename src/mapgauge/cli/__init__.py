@@ -64,7 +64,7 @@ def _run(received: list[int]) -> int | str | None:
     _stop_threads(stop=False)
     try:
         try:
-            from mapgauge.cli.app import DAILY, application, commands_of
+            from mapgauge.cli.app import application, commands_of, daily
             from mapgauge.cli.helps import VERSION
 
             _show_warnings(missing)
@@ -74,7 +74,7 @@ def _run(received: list[int]) -> int | str | None:
             if arguments[:1] == [VERSION]:
                 named = ()
             elif not arguments and COMPLETION not in os.environ:
-                named = DAILY
+                named = daily()
             elif arguments and arguments[0] in commands_of(plug_ins=False):
                 named = arguments[:1]
             application(named)(arguments, prog_name="mapgauge")
