@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 import mapgauge
+import mapgauge as mg
 from mapgauge import manifest
+from mapgauge.demo import demo_world
 
 PACKAGE = Path(mapgauge.__file__).parent
 TESTS = Path(__file__).parent
@@ -541,6 +543,72 @@ def test_naming_everything_imports_nothing_slow() -> None:
     loaded = loaded_after(f"import mapgauge\nfor name in set(dir(mapgauge)) - set({figures}): getattr(mapgauge, name)")
     assert not SLOW & loaded
     assert "numpy" in loaded
+
+
+COMMAND_LINE = {"", "app", "command", "compiling", "file_grammar", "helps", "inputs", "options", "output", "parsing"}
+
+
+def modules_after(*arguments: str) -> set[str]:
+    """Return the modules that a command line imports in a process of its own."""
+    code = (
+        "import sys\n"
+        f"sys.argv = {['mapgauge', *arguments]!r}\n"
+        "from mapgauge.cli import main\n"
+        "try:\n    main()\n"
+        "except SystemExit:\n    pass\n"
+        "print('', *sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, encoding="utf-8")
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def inside(modules: set[str], package: str) -> set[str]:
+    """Return the modules of a package, without its name; "" is the package itself."""
+    return {
+        name.removeprefix(package).removeprefix(".")
+        for name in modules
+        if name == package or name.startswith(f"{package}.")
+    }
+
+
+def test_the_version_is_printed_without_a_command() -> None:
+    modules = modules_after("--version")
+    assert inside(modules, "mapgauge.cli") <= COMMAND_LINE
+    assert not inside(modules, "mapgauge.features")
+    assert not {"numpy", "msgspec"} & modules
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("evaluate",),
+        ("evaluate", "predictions.json", "truth.json", "--ranges"),
+        ("compare",),
+        ("inspect",),
+        ("report", "--help"),
+        ("show", "-o"),
+    ],
+)
+def test_a_usage_error_and_help_import_only_what_a_command_needs_to_parse_its_options(
+    arguments: tuple[str, ...],
+) -> None:
+    modules = modules_after(*arguments)
+    assert not (SLOW | {"numpy", "msgspec"}) & modules
+    assert not inside(modules, "mapgauge.answers") | inside(modules, "mapgauge.checks")
+    assert not inside(modules, "mapgauge.io") | inside(modules, "mapgauge.results")
+
+
+def test_an_evaluation_imports_no_report_and_no_streaming(tmp_path: Path) -> None:
+    predictions, truth = demo_world(2)
+    mg.write(predictions, tmp_path / "predictions.json", "streammapnet")
+    mg.write(truth, tmp_path / "truth.json", "maptr-truth")
+    given = ("evaluate", str(tmp_path / "predictions.json"), str(tmp_path / "truth.json"))
+    modules = modules_after(*given, "--csv")
+    assert "mapgauge.scoring.score" in modules
+    assert not inside(modules, "mapgauge.views") | inside(modules, "mapgauge.evaluation.streaming")
+    assert not {"mapgauge.answers.answer", "mapgauge.results.pooled"} & modules
+    assert not inside(modules_after(*given), "mapgauge.views.report")
 
 
 def test_editing_one_kernel_recompiles_those_that_use_it(tmp_path: Path) -> None:

@@ -1,14 +1,14 @@
 """Tables, HTML and SVG as text."""
 
+import math
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from string import Formatter
-from typing import LiteralString, NamedTuple
+from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
-import numpy as np
-
-from mapgauge.typing import Points
+if TYPE_CHECKING:  # numpy is slow to import, and tables and help do not need it
+    from mapgauge.typing import Points
 
 # Okabe and Ito's palette: distinct with every kind of colour vision.
 BLUE = "#0072B2"
@@ -320,15 +320,17 @@ def stroke_width(confidence: float | None) -> float:
 class Stroke(NamedTuple):
     """A polyline of a drawing, in metres."""
 
-    points: Points
+    points: "Points"
     colour: str
     width: float = 1.3
     dashed: bool = False
     closed: bool = False
 
 
-def is_around_origin(low: Points, high: Points) -> bool:
+def is_around_origin(low: "Points", high: "Points") -> bool:
     """Whether a box ``(x, y)`` lies around the origin, or no farther from it than 50 m and its own size."""
+    import numpy as np
+
     return bool((np.maximum(low, -high) <= high - low + NEAR).all())
 
 
@@ -338,6 +340,8 @@ def drawing(strokes: Sequence[Stroke], title: str) -> Html:
     Only the last strokes are drawn if there are very many, and long ones with fewer points. The title is for screen
     readers and must be plain words of the package, because it is not escaped.
     """
+    import numpy as np
+
     finite = [stroke for stroke in strokes if len(stroke.points) and np.isfinite(stroke.points[:, :2]).all()]
     kept = finite[-MOST_LINES:]
     if not kept:
@@ -377,22 +381,24 @@ def interval(value: float, low: float, high: float, span: tuple[float, float], l
     across = max(span[1] - span[0], 1e-12)
     place = [6 + (length - 12) * (x - span[0]) / across for x in (low, high, value)]
     pieces = [f'<circle cx="{place[2]:.1f}" cy="6" r="3.5" fill="currentColor"/>']
-    if np.isfinite(place[:2]).all():
+    if all(map(math.isfinite, place[:2])):
         pieces.append(
             f'<line x1="{place[0]:.1f}" x2="{place[1]:.1f}" y1="6" y2="6" stroke="currentColor" stroke-width="1.5"/>'
         )
     return _svg(length, 12.0, "interval", pieces=pieces)
 
 
-def _pixels(points: Points, low: Points, scale: float, height: float) -> Points:
+def _pixels(points: "Points", low: "Points", scale: float, height: float) -> "Points":
     """Return metres as pixels, which are counted downwards. Of long lines, some points are left out."""
+    import numpy as np
+
     if len(points) > MOST_POINTS:
         points = points[np.linspace(0, len(points) - 1, MOST_POINTS).round().astype(np.int64)]
     moved: Points = (points[:, :2] - low) * scale + MARGIN
     return np.column_stack([moved[:, 0], height - moved[:, 1]])
 
 
-def _polyline(stroke: Stroke, pixels: Points) -> str:
+def _polyline(stroke: Stroke, pixels: "Points") -> str:
     corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in pixels.tolist())
     dashes = ""
     if stroke.dashed:

@@ -11,6 +11,8 @@ from tests.arrays import Points
 from tests.kernels import reference
 
 import mapgauge as mg
+from mapgauge.geometry.polylines import Polylines
+from mapgauge.geometry.resampling import Side, resample_sides
 from mapgauge.geometry.starts import _least_turn, with_fixed_starts
 
 SHAPES = {
@@ -178,3 +180,12 @@ def test_an_exact_polygon_from_another_vertex_has_pld_0_in_even_protocols(name: 
         values = mg.evaluate(prediction, truth, "even-60x30").classes["ped_crossing"]
         assert values["pld"] == 0
         assert values["ap_frechet"] == 1
+
+
+def test_reversed_samples_have_the_layout_for_which_kernels_are_compiled() -> None:
+    square = np.array([[0.0, 0.0], [0.0, 4.0], [4.0, 4.0], [4.0, 0.0], [0.0, 0.0]])
+    lines = Polylines.of([square, square[::-1]])
+    side = Side.of(lines, 0.5, None, locate=str, starts=with_fixed_starts(lines))
+    assert side.turned.tolist().count(True) == 1
+    points, _, _ = resample_sides(side, side.none, np.arange(2), spacing=0.5, count=None, sampling="even")
+    assert points.flags.c_contiguous

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mapgauge import manifest
-from mapgauge.cli import compile as command
+from mapgauge.cli import compiling as shown_by
 from mapgauge.cli.app import app
 from mapgauge.cli.output import settle
 from mapgauge.kernels import _jit, compiling
@@ -119,6 +119,11 @@ def test_the_table_fits_the_kernels(one: compiling.Compiled) -> None:
     assert tuple(in_words(type_from(text)) for text in one.types) == one.types
 
 
+def test_usual_work_needs_arrays_of_one_layout_only() -> None:
+    types = {text for rows in compiling.table().values() for one in rows for text in one.types}
+    assert not [text for text in types if " F" in text]
+
+
 def test_a_line_is_shown_while_kernels_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
@@ -127,7 +132,7 @@ def test_a_line_is_shown_while_kernels_compile(monkeypatch: pytest.MonkeyPatch) 
     shown = Terminal()
     monkeypatch.setattr(sys, "stderr", shown)
     monkeypatch.setenv("TERM", "xterm")
-    watch = Watch(show=command._show, clear=settle)
+    watch = Watch(show=shown_by._show, clear=settle)
     watch.started()
     watch.report(12, 60, watch.begun)
     assert "compiling kernels (first run on this machine): 0, 0 s" in shown.getvalue()

@@ -18,7 +18,7 @@ from tests.arrays import Points
 
 import mapgauge as mg
 from mapgauge import kernels
-from mapgauge.cli.compile import compile_for
+from mapgauge.cli.compiling import compile_for
 from mapgauge.kernels import _jit, compiling, interpreting
 from mapgauge.kernels._jit import Kernel
 from mapgauge.kernels.compiling import kernel_named

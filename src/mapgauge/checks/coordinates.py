@@ -67,6 +67,9 @@ def _common_end(side: MapFrames) -> Points | None:
     if len(rows) < _LINES:
         return None
     ends = side.polylines.coords[side.polylines.offsets[rows + 1] - 1, :2]
+    _, columns = np.unique(ends[:, 0], return_counts=True)
+    if columns.max() <= _MANY * len(rows):
+        return None  # not even their x is the same, which is quick to see
     points, counts = np.unique(ends, axis=0, return_counts=True)
     point: Points = points[counts.argmax()]
     if point[0] == point[1]:

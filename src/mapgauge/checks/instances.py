@@ -450,7 +450,7 @@ def _clearly_open(side: MapFrames) -> Flags:
     inside = owner[1:] == owner[:-1]
     length = np.bincount(owner[1:][inside], step[inside], minlength=len(side.polylines))
     gap = np.zeros(len(length))
-    some = np.unique(owner)
+    some = np.flatnonzero(np.diff(offsets))
     gap[some] = np.hypot(*(coords[offsets[some]] - coords[offsets[some + 1] - 1]).T)
     return gap > _OPEN * length
 

@@ -65,12 +65,15 @@ def _run(received: list[int]) -> int | str | None:
     try:
         try:
             from mapgauge.cli.app import application, commands_of, daily
+            from mapgauge.cli.helps import VERSION
 
             _show_warnings(missing)
             arguments = _without_plugins(sys.argv[1:])
             # The modules of all commands, and plug-ins, are imported for other names, help and hints only.
             named: Sequence[str] | None = None
-            if not arguments and COMPLETION not in os.environ:
+            if arguments[:1] == [VERSION]:
+                named = ()
+            elif not arguments and COMPLETION not in os.environ:
                 named = daily()
             elif arguments and arguments[0] in commands_of(plug_ins=False):
                 named = arguments[:1]

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,8 +11,8 @@ import typer
 import typer.main
 from typer.core import TyperCommand
 
-from mapgauge.cli.compile import show_compiling
-from mapgauge.cli.helps import HELP, HELP_ALL, CommandGroup, painted_help
+from mapgauge.cli.compiling import show_compiling
+from mapgauge.cli.helps import HELP, HELP_ALL, VERSION, CommandGroup, painted_help
 from mapgauge.cli.inputs import FILE_KEYS, RESULTS_KEYS
 from mapgauge.cli.options import METHODS, RARE, RESULTS, WORK
 from mapgauge.cli.output import set_quiet
@@ -271,7 +271,7 @@ def _parameters() -> dict[str, dict[str, str | None]]:
     return found
 
 
-def application(names: Iterable[str] | None = None) -> typer.Typer:
+def application(names: Sequence[str] | None = None) -> typer.Typer:
     """Return the application with some commands, or with all. Their modules are imported, which takes most time."""
     # Help is plain text. Importing rich would take longer than everything else together.
     made = typer.Typer(
@@ -282,10 +282,10 @@ def application(names: Iterable[str] | None = None) -> typer.Typer:
         context_settings={"help_option_names": ["-h", HELP], "max_content_width": _WIDEST},
     )
     made.callback()(about)
+    if names is not None and not names:
+        return made  # no manifest is needed
     commands = commands_of(plug_ins=names is None)
-    if names is None:
-        names = list(commands)
-    for name in names:
+    for name in commands if names is None else names:
         manifest, command = commands[name]
         function = load_if_possible(manifest, command.place)
         if function is None:
@@ -317,7 +317,7 @@ def _version(wanted: bool) -> None:
 
 def about(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool, typer.Option(VERSION, callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
     plugin: Annotated[
         list[str] | None,

@@ -9,7 +9,6 @@ from mapgauge.cli.by_cause import ByCause
 from mapgauge.cli.emit import Document, Line, Piece
 from mapgauge.cli.latex import LatexColumn, methods_table
 from mapgauge.cli.output import Table, printable
-from mapgauge.cli.overview import paragraphs, statement_lines
 from mapgauge.cli.planning import PlanView, finite
 from mapgauge.words import counted
 
@@ -42,6 +41,8 @@ class Compared(Document):
 
     def text(self) -> Iterator[Piece]:
         """Return the answer, values and differences of each class, causes, plans, and notes."""
+        from mapgauge.cli.overview import paragraphs, statement_lines
+
         if self.answer is not None:
             yield from statement_lines(self.answer)
         yield from paragraphs(self._after_the_answer())
@@ -140,6 +141,8 @@ class ComparedSlices(Document):
 
     def text(self) -> Iterator[Piece]:
         """Return the tables of each slice, and once how many differences were tested."""
+        from mapgauge.cli.overview import paragraphs
+
         yield from paragraphs(self._of_slices())
 
     def _of_slices(self) -> Iterator[Piece]:

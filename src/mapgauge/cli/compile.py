@@ -1,20 +1,16 @@
-"""``mapgauge compile``: compiles the kernels before they are needed. Also the line that is shown meanwhile."""
+"""``mapgauge compile``: compiles the kernels before they are needed."""
 
 import time
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mapgauge.cli import options as o
 from mapgauge.cli.command import command
-from mapgauge.cli.output import can_rewrite, inform, rewrite, say, settle, warn
+from mapgauge.cli.output import inform, say
 from mapgauge.cli.parsing import Texts, listed, refuse
 from mapgauge.kernels.progress import WATCH
-
-_SMALL = 100_000  # bytes: a few frames
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,40 +54,3 @@ def compile(options: CompileOptions) -> None:
     later = [name for name in wanted if name not in known]
     if later:
         inform(f"compiled on first use: {', '.join(later)}")
-
-
-def compile_for(works: Iterable[str], files: Sequence[Path] = ()) -> None:
-    """Begin to compile what a command needs in other processes, if it is missing.
-
-    For small files, most kernels need not be compiled (``kernels/interpreting.py``).
-    """
-    from mapgauge.kernels.compiling import compile_ahead
-
-    if not files or not all(file.is_file() for file in files) or sum(file.stat().st_size for file in files) > _SMALL:
-        compile_ahead(works)
-
-
-def is_compiling() -> bool:
-    """Whether other processes still compile kernels."""
-    from mapgauge.kernels import _jit
-
-    return bool(_jit.PENDING)
-
-
-def show_compiling() -> None:
-    """Show a line on stderr while kernels are compiled, if stderr is a terminal and without --quiet.
-
-    If they cannot be stored, a line says so in any case.
-    """
-    WATCH.show = _show
-    WATCH.clear = settle
-    WATCH.tell = warn
-
-
-def _show(done: int, of: int | None, seconds: float) -> None:
-    if can_rewrite():
-        if of is None:
-            count = f"{done}"
-        else:
-            count = f"{done} of {of}"
-        rewrite(f"compiling kernels (first run on this machine): {count}, {seconds:.0f} s")

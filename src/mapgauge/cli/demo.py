@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from mapgauge.cli import options as o
 from mapgauge.cli.command import command
-from mapgauge.cli.compile import compile_for
+from mapgauge.cli.compiling import compile_for
 from mapgauge.cli.emit import show
 from mapgauge.cli.output import progress, say
 from mapgauge.cli.show import corners_of

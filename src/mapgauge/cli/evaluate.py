@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 from mapgauge.cli import options as o
 from mapgauge.cli import parsing
 from mapgauge.cli.command import command, without_effect
-from mapgauge.cli.compile import compile_for
+from mapgauge.cli.compiling import compile_for
 from mapgauge.cli.emit import Piece, Printing, emit
 from mapgauge.cli.inputs import InputReader, check_classes, check_files, check_not_poses, options_of, turned
 from mapgauge.cli.methods import keep_order
@@ -248,10 +248,11 @@ def _print(
 
 def _answers(plan: "RunPlan", watch: EvaluationWatch) -> "list[Answer]":
     """Return what is said of the methods by each protocol; nothing if the document has no answer."""
-    from mapgauge.answers.answer import combined
-
     if not watch.explains:
         return []
+
+    from mapgauge.answers.answer import combined
+
     count = len(plan.protocols)
     with watch.progress("comparing the methods"):
         return [combined(watch.told[k::count]) for k in range(count)]

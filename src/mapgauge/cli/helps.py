@@ -9,6 +9,7 @@ from mapgauge.cli.output import paint
 
 HELP = "--help"
 HELP_ALL = "--help-all"
+VERSION = "--version"  # the option that needs no command
 _USAGE = "Usage:"
 _EXAMPLES = "Examples:"
 _NAMES = re.compile(r"^  (\S+(?: \S+)*)")  # two spaces end the first column

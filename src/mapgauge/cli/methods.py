@@ -12,7 +12,6 @@ from mapgauge.cli.output import distrust, progress, warn, warn_of
 from mapgauge.cli.parsing import PROTOCOL, Texts, file_names, listed, path_or_url, place, refuse, settings_of
 from mapgauge.cli.targets import SUFFIX, check_named
 from mapgauge.errors import InvalidInput, MapgaugeError, UnreadableFile
-from mapgauge.io.files.writing import save
 
 if TYPE_CHECKING:
     from mapgauge.frames.findings import Finding
@@ -172,6 +171,8 @@ def check_there(path: Path) -> None:
 
 def keep_order(written: Sequence[Path | None]) -> None:
     """Keep the order of the results that a command wrote into one folder. Older results come before them."""
+    from mapgauge.io.files.writing import save
+
     names = [path.name for path in written if path is not None]
     if len(names) > 1 and written[0] is not None:
         folder = written[0].parent

@@ -15,7 +15,6 @@ from mapgauge.cli.output import inform, say_columns, warn, write_csv
 from mapgauge.cli.summary import latex_columns
 from mapgauge.cli.summary import rows_of as values_of
 from mapgauge.cli.targets import check_figure, check_targets, own_folder
-from mapgauge.io.files.writing import save
 from mapgauge.version import __version__
 from mapgauge.words import counted
 
@@ -73,6 +72,7 @@ def paper(options: PaperOptions) -> None:
 
     from mapgauge import compare
     from mapgauge import plot as figures
+    from mapgauge.io.files.writing import save
 
     comparison = compare(methods, names=names, samples=options.samples, level=options.level)
     drawn = _figures(methods, names)

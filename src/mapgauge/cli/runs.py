@@ -10,18 +10,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from mapgauge.answers.answer import Answer
 from mapgauge.evaluation.evaluate import evaluate, evaluate_frames
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.protocols import Protocol, full_name
-from mapgauge.report import write_report
 from mapgauge.results.metadata import DATE
 from mapgauge.results.results import Results
 from mapgauge.scoring.prepare import check_rings, has_rings
 from mapgauge.typing import Degenerate, Progress
+
+if TYPE_CHECKING:
+    from mapgauge.answers.answer import Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +244,7 @@ def write_reports(
     pages: Sequence[Path | None],
     watch: RunWatch,
     *,
-    answers: Sequence[Answer] = (),
+    answers: "Sequence[Answer]" = (),
     **settings: Any,
 ) -> None:
     """Write a report of all methods for each protocol that has a page.
@@ -256,6 +257,11 @@ def write_reports(
         answers: What is said of each protocol. Without them, the reports compute it.
         **settings: Further arguments of ``write_report``.
     """
+    if not any(pages):
+        return
+
+    from mapgauge.report import write_report
+
     for k, page in enumerate(pages):
         if page is None:
             continue

@@ -11,8 +11,6 @@ from pathlib import Path
 from mapgauge.cli.inputs import files_of
 from mapgauge.cli.parsing import refuse
 from mapgauge.errors import MapgaugeError, UnreadableFile
-from mapgauge.io.files.source import OUTPUTS, Content, overwrites
-from mapgauge.io.files.writing import is_read_only, save
 
 SUFFIX = ".mg"
 PAGES = (".html", ".htm")
@@ -39,6 +37,8 @@ def check_targets(
     Files are the same if they are one file on the disk. Links and other spellings of a path are therefore found. Own
     folders are a work folder, or the finished parts of an interrupted run. A new folder is created after the checks.
     """
+    from mapgauge.io.files.source import OUTPUTS
+
     written = [path for path in outputs if path is not None]
     own = [path for path in folders if path is not None]
     OUTPUTS.declare(written)
@@ -64,6 +64,8 @@ def check_targets(
 
 def check_named(inputs: Iterable[Path]) -> None:
     """Refuse outputs that overwrite a file that results name."""
+    from mapgauge.io.files.source import OUTPUTS
+
     for source in filter(None, map(_local, inputs)):
         for path in OUTPUTS.paths:
             _check_input(path, source, folder=False)
@@ -71,6 +73,8 @@ def check_named(inputs: Iterable[Path]) -> None:
 
 def check_target(path: Path) -> None:
     """Refuse a file that cannot be written."""
+    from mapgauge.io.files.writing import is_read_only
+
     _check_name(path)
     target = Path(os.path.realpath(path))  # a link stays, and the file it points to is written
     reason = None
@@ -145,6 +149,9 @@ def own_folder(folder: Path, mark: str, files: Sequence[str], writer: str) -> No
     A folder with other files is refused, so that nothing is overwritten by accident. The file ``mark`` lists the files
     of the command, which messages call ``writer``.
     """
+    from mapgauge.io.files.source import Content
+    from mapgauge.io.files.writing import save
+
     make_folder(folder)
     try:
         names = {file.name for file in folder.iterdir()}
@@ -228,6 +235,8 @@ def _same(first: Path, second: Path) -> bool:
 
 def _check_input(path: Path, source: Path, *, folder: bool) -> None:
     """Refuse an output that is an input, belongs to a folder that is an input, or is a folder that contains one."""
+    from mapgauge.io.files.source import overwrites
+
     if _same(path, source):
         raise overwrites(path)
     real = Path(os.path.realpath(path))

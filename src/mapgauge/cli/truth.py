@@ -11,7 +11,6 @@ from mapgauge.cli import options as o
 from mapgauge.cli.command import command, without_effect
 from mapgauge.cli.helps import CommandGroup
 from mapgauge.cli.inputs import options_of
-from mapgauge.cli.inspect import in_words
 from mapgauge.cli.output import Table, exit_on, inform, progress, say, show_table, tell_findings, warn
 from mapgauge.cli.parsing import Texts, listed, parse_region, refuse, valid
 from mapgauge.cli.targets import check_targets
@@ -248,6 +247,7 @@ def _finish(
     options: NuscenesOptions | Argoverse2Options | OwnMapOptions, frames: "MapFrames", parts: Path | None
 ) -> None:
     """Print what was cut, and write it. Then the folder of finished scenes is not needed any more."""
+    from mapgauge.cli.inspected import in_words
     from mapgauge.io import write
 
     tell_findings(frames.findings)

@@ -12,7 +12,6 @@ from mapgauge.checks import CHECKS
 from mapgauge.checks.coordinates import with_axes_of
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.engines import EngineLike
-from mapgauge.evaluation.streaming.run import evaluate_stream
 from mapgauge.frames.alignment import tokens_without
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import corridor_radius
@@ -125,6 +124,8 @@ def evaluate(
     files = [source for source in sources if not isinstance(source, MapFrames)]
     whole = corridor_radius(settings.window) is not None  # a path leads through frames of other chunks
     if len(files) == 2 and scenes is None and axes == "keep" and not whole and all(map(streams, files)):
+        from mapgauge.evaluation.streaming.run import evaluate_stream
+
         return evaluate_stream(
             os.fspath(files[0]),
             os.fspath(files[1]),

@@ -201,7 +201,8 @@ def resample_sides(
     )
     turned = np.concatenate([x.turned, y.turned])[order]
     if turned.any():
-        points = points[:, _with_reversals(offsets, turned)]
+        # Indexing would return another layout, for which kernels would be compiled again.
+        points = np.take(points, _with_reversals(offsets, turned), axis=1)
     return points, offsets, ends_meet
 
 

@@ -34,7 +34,6 @@ from mapgauge.results.frame_tables import (
 )
 from mapgauge.results.intervals import LEVEL
 from mapgauge.results.notebook import summary_html
-from mapgauge.results.pooled import encoded, pooled
 from mapgauge.results.saving import KINDS, Geometry, geometry_arrays, read_again, save_results
 from mapgauge.results.slices import Groups, Slices
 from mapgauge.results.tags import Tags
@@ -322,6 +321,8 @@ class Results(Summary):
                 report need no other file. ``"original"`` keeps all bits, about 9 kB per frame with 75 predictions.
                 ``"rounded"`` rounds coordinates to float32. If None, it has neither. Needs pyarrow.
         """
+        from mapgauge.results.pooled import encoded, pooled
+
         if geometry is not None and geometry not in KINDS:
             raise InvalidInput(f"geometry must be {', '.join(map(repr, KINDS))} or None, got {geometry!r}")
         if geometry is None:
