@@ -36,9 +36,9 @@ def test_the_first_steps_of_the_readme_that_need_figures_say_so(done: dict[str, 
         "demo": NONE,
         "evaluate": NONE,
         "compare": NONE,
-        "errors": NONE,
+        "report": NONE,
         "show": "plot",
-        "paper": "plot",
+        "why": NONE,
     }
 
 
