@@ -10,7 +10,7 @@ feature" have examples. Frames, protocols, results and errors are public names o
 """
 
 from mapgauge.frames.columns import Column
-from mapgauge.hooks import Nearest, PriorTables, Sentence, Similar
+from mapgauge.hooks import Nearest, PriorTables, Sentence, Similar, WorkAhead
 from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io.files.source import Content
 from mapgauge.manifest import Command, Feature, Figure, use
@@ -21,11 +21,13 @@ from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Setting, SumR
 from mapgauge.metrics.rows import Selection
 from mapgauge.metrics.settings import DistanceSettings, HitSettings, Settings, setting
 from mapgauge.results.drawn_links import DrawnLinks
+from mapgauge.scoring.data import BlockWork
 from mapgauge.views.report.pack import Added, Section
 
 __all__ = [
     "Added",
     "Block",
+    "BlockWork",
     "Citation",
     "Column",
     "CombinedRows",
@@ -52,6 +54,7 @@ __all__ = [
     "Similar",
     "SumRows",
     "Value",
+    "WorkAhead",
     "element",
     "html",
     "setting",

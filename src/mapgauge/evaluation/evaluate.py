@@ -1,7 +1,7 @@
 """``evaluate``: compares predictions with truth, from files or from ``MapFrames``. ``with_metrics`` adds metrics."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
@@ -180,12 +180,14 @@ def evaluate_frames(
     workers: int | None = None,
     progress: Progress | None = None,
     noted: tuple[str, dict[str, str]] | None = None,
+    before: Callable[[Data], None] | None = None,
     block_size: int = BLOCK,
 ) -> Results:
     """Compare frames in memory. The arguments are as in ``evaluate``, after they were checked.
 
-    ``noted`` is the date and the metadata. If it is None, the date is that of today. ``block_size`` is the number of
-    frames that are scored together.
+    ``noted`` is the date and the metadata. If it is None, the date is that of today. ``before`` is called with the
+    aligned frames before they are scored; it may call ``Data.expect``. ``block_size`` is the number of frames that are
+    scored together.
     """
     if noted is None:
         noted = checked_metadata(None)
@@ -198,6 +200,8 @@ def evaluate_frames(
     scored = (*metrics, *(name for name in extra if name not in metrics))
     check_needs(scored, x, y)
     data = Data.of(x, y, protocol, block_size=block_size)
+    if before is not None:
+        before(data)
     with ThreadPoolExecutor(1) as aside:
         checking = aside.submit(findings_of, predictions, truth, protocol, metrics, unknown)
         try:
@@ -243,6 +247,12 @@ def with_metrics(results: Results, metrics: Sequence[str], workers: int | None =
         return replace(results, metrics=names, rows=rows)
     _ = rows.scores  # an error is raised here
     return replace(results, metrics=names, totals_from=totals_of(rows, names, results.protocol), rows=rows)
+
+
+def must_score(results: Results, metrics: Sequence[str]) -> bool:
+    """Whether ``with_metrics`` scores frames for these metrics. The results must have their data."""
+    kept = results.need_data().added
+    return not results.has_scored([name for name in metrics if name not in kept])
 
 
 class _RowsScoredLater:

@@ -16,6 +16,7 @@ from mapgauge.protocols import Protocol
 from mapgauge.results.assignment import Assignment, Match, match_frames
 from mapgauge.results.marks import levels_of_frames
 from mapgauge.results.results import Results
+from mapgauge.scoring.data import Data
 from mapgauge.typing import Flags, Floats, Indices, Points
 from mapgauge.views.report.pack import Arrays, steps
 
@@ -24,12 +25,14 @@ CENTIMETRES = 100  # per metre; this precision is enough for a drawing
 
 def is_map(results: Results) -> bool:
     """Whether the truth is a map, in world coordinates or by its protocol. False if the results lack their data."""
-    if not results.protocol.has_ego:
-        return results.geometry is not None
-    if results.geometry is None:
-        extent = None
-    else:
-        extent = extent_of(results.geometry.all_sides[1])
+    return results.geometry is not None and is_map_data(results.geometry)
+
+
+def is_map_data(data: Data) -> bool:
+    """Whether the truth of frames is a map, in world coordinates or by their protocol."""
+    if not data.protocol.has_ego:
+        return True
+    extent = extent_of(data.all_sides[1])
     return extent is not None and extent.is_world
 
 
