@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 from mapgauge.arguments import check_workers
@@ -37,7 +37,7 @@ from mapgauge.scoring.prepare import (
 )
 from mapgauge.scoring.scene_frames import uses_tracks
 from mapgauge.scoring.score import score_frames, ties_by_file
-from mapgauge.scoring.scores import Scores
+from mapgauge.scoring.scores import Scores, Totals
 from mapgauge.typing import Degenerate, Progress
 from mapgauge.version import __version__
 
@@ -241,12 +241,18 @@ def with_metrics(results: Results, metrics: Sequence[str], workers: int | None =
     names = in_order((*results.metrics, *lacking), results.protocol)
     rows: Rows = results.rows
     if set(lacking) <= set(rows.metrics):
-        return replace(results, metrics=names, totals_from=totals_of(rows, names, results.protocol))
+        totals = partial(_totals_with, results, totals_of(rows, lacking, results.protocol), names)
+        return replace(results, metrics=names, totals_from=totals)
     rows = _RowsScoredLater(results, names, lacking, workers)
     if set(lacking) <= set(results.extra):
         return replace(results, metrics=names, rows=rows)
     _ = rows.scores  # an error is raised here
     return replace(results, metrics=names, totals_from=totals_of(rows, names, results.protocol), rows=rows)
+
+
+def _totals_with(results: Results, further: Callable[[], Totals], metrics: tuple[str, ...]) -> Totals:
+    """Return the totals of results with those of further metrics. What results know is not added up again."""
+    return results.totals.and_metrics(further(), metrics)
 
 
 def must_score(results: Results, metrics: Sequence[str]) -> bool:

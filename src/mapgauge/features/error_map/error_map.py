@@ -287,8 +287,8 @@ def _of_block(block: Block, protocol: Protocol, cutoff: float, motions: NDArray[
     of_group = groups.side // 2
     frame = groups.frame[of_group[line]]
     points = groups.points
-    begin = _moved(points[:, start], motions[frame])
-    end = _moved(points[:, start + 1], motions[frame])
+    begin = _moved(points[:, start], motions, frame)
+    end = _moved(points[:, start + 1], motions, frame)
     samples = samples_of(begin, end)
     line = line[samples.segment]
     segment = start[samples.segment]
@@ -317,21 +317,26 @@ def _of_block(block: Block, protocol: Protocol, cutoff: float, motions: NDArray[
     )
 
 
-def _moved(points: Floats, motions: NDArray[np.float64]) -> Floats:
-    """Return points ``(dimension, n)`` in the world, ``(n, 2)``. The pose of flat points has no roll and no pitch."""
+def _moved(points: Floats, motions: NDArray[np.float64], frame: Indices) -> Floats:
+    """Return points ``(dimension, n)`` in the world, ``(n, 2)``. The pose of flat points has no roll and no pitch.
+
+    ``motions`` are those of all frames, and ``frame`` is the frame of each point.
+    """
     if len(points) == 2:
         cosine = motions[:, 0, 0]
         sine = motions[:, 1, 0]
         size = np.sqrt(cosine * cosine + sine * sine)
         upright = size > 0
-        cosine = np.where(upright, cosine / np.where(upright, size, 1.0), 1.0)
-        sine = np.where(upright, sine / np.where(upright, size, 1.0), 0.0)
+        cosine = np.where(upright, cosine / np.where(upright, size, 1.0), 1.0)[frame]
+        sine = np.where(upright, sine / np.where(upright, size, 1.0), 0.0)[frame]
         x = cosine * points[0] - sine * points[1]
         y = sine * points[0] + cosine * points[1]
     else:
-        x = motions[:, 0, 0] * points[0] + motions[:, 0, 1] * points[1] + motions[:, 0, 2] * points[2]
-        y = motions[:, 1, 0] * points[0] + motions[:, 1, 1] * points[1] + motions[:, 1, 2] * points[2]
-    return np.stack([x + motions[:, 0, 3], y + motions[:, 1, 3]], axis=1)
+        x, y = (
+            row[frame, 0] * points[0] + row[frame, 1] * points[1] + row[frame, 2] * points[2]
+            for row in (motions[:, 0], motions[:, 1])
+        )
+    return np.stack([x + motions[:, 0, 3][frame], y + motions[:, 1, 3][frame]], axis=1)
 
 
 def _positions(results: Results, drive: MapFrames) -> Indices:
