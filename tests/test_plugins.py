@@ -283,6 +283,40 @@ def test_the_column_is_read_stored_aligned_streamed_and_accumulated(world: Path)
     assert done.stdout.splitlines()[-1:] == ["done"], done.stderr
 
 
+CHECK = """
+import numpy as np
+import mapgauge as mg
+
+if __name__ == "__main__":  # processes import this file, too
+    x, truth = mg.read("good.parquet"), mg.read("truth.parquet")
+    y = truth.with_columns(cost=np.where(np.arange(len(truth.polylines)) < 2, -1.0, 1.0))
+    mg.write(y, "negative.parquet")
+    text = f"truth: 2 of {len(truth.polylines)} polylines have a cost below 0"
+
+    def told(findings):
+        return [finding.message for finding in findings if finding.code == "prices-negative"]
+
+    assert told(mg.check(x, y)) == [text]
+    assert told(mg.check(x, truth)) == []
+    protocol = mg.protocol("prices-60x30")
+    assert told(mg.evaluate(x, y, protocol).findings) == [text]
+    assert told(mg.evaluate("good.parquet", "negative.parquet", protocol, engine="processes", workers=2).findings)
+    print("done")
+"""
+
+
+def test_the_check_is_made_in_python_and_in_the_shell(world: Path) -> None:
+    (world / "checked.py").write_text(CHECK, encoding="utf-8")
+    done = python(world, "checked.py")
+    assert done.stdout.splitlines()[-1:] == ["done"], done.stderr
+    lines = ["inspect negative.parquet", "inspect truth.parquet", "evaluate good.parquet negative.parquet"]
+    (negative, sound, evaluated), _ = one_after_another(world, lines)
+    assert "2 of" in negative
+    assert "polylines have a cost below 0. Check the costs" in " ".join(negative.split())
+    assert "below 0" not in sound
+    assert "have a cost below 0" in " ".join(evaluated.split())
+
+
 def test_a_converted_file_keeps_the_column(world: Path) -> None:
     (world / "few.txt").write_text("#lines\na divider 0.9 2.5 0,0 9,0\n", encoding="utf-8")
     one_after_another(world, ["convert few.txt few.parquet", "convert few.parquet few.geojson"])
@@ -319,13 +353,18 @@ HEAD = "from mapgauge.plugin import Feature\n"
             f"{DISTRIBUTION}: a row of metrics is a function, expected a Metric",
         ),
         (
+            f'{HEAD}FEATURE = Feature(checks=(":rows",))\ndef rows():\n    return [len]',
+            "",
+            f"{DISTRIBUTION}: a row of checks is a builtin_function_or_method, expected a Check",
+        ),
+        (
             f"{HEAD}import dataclasses\nfrom mapgauge_prices.metric import PRICE\n"
             'OURS = dataclasses.replace(PRICE, name="pld")\nFEATURE = Feature(metrics=(":OURS",))',
             "",
             f"{DISTRIBUTION}: the name 'pld' in metrics is used by mapgauge",
         ),
     ],
-    ids=["not imported", "no manifest", "no such object", "another type", "a name of the package"],
+    ids=["not imported", "no manifest", "no such object", "another type", "no check", "a name of the package"],
 )
 def test_a_plug_in_with_a_fault_is_a_warning_that_names_its_distribution(
     code: str, value: str, words: str, world: Path, tmp_path: Path
@@ -388,7 +427,7 @@ def test_a_module_that_is_no_plug_in_is_refused(module: str, words: str, world: 
 def test_every_place_of_a_manifest_exists(one: manifest.Manifest) -> None:
     """Type checkers do not see places."""
     feature = one.feature
-    fields = ["metrics", "protocols", "selections", "formats", "columns"]
+    fields = ["metrics", "protocols", "selections", "formats", "checks", "columns"]
     fields += ["sections", "sentences", "links", "similar", "priors"]
     places = [place for field in fields for place in getattr(feature, field)]
     places += [command.place for command in feature.commands.values()]

@@ -44,6 +44,7 @@ FEATURE = Feature(
         "io.poses:POSES",
         "io.streammapnet:TRUTH",
     ),
+    checks=("checks.rows:checks_of_core",),
     columns=(
         "frames.columns:TRACK",
         "frames.columns:INTERSECTION",

@@ -62,6 +62,7 @@ class Feature:
     citations: tuple[str, ...] = ()  # of ``Citation``: what to cite for metrics and rules
     selections: tuple[str, ...] = ()  # of functions that return an iterable of ``Selection``: parts of the instances
     formats: tuple[str, ...] = ()  # of ``Format``
+    checks: tuple[str, ...] = ()  # of functions that return an iterable of ``Check``: what may be wrong with the input
     columns: tuple[str, ...] = ()  # of ``Column``: what files and batches may say about instances
     commands: Mapping[str, Command] = field(default_factory=dict)  # by name
     lists: Mapping[str, str] = field(default_factory=dict)  # of functions, by name: the commands of ``mapgauge list``

@@ -9,6 +9,8 @@ feature" have examples. Frames, protocols, results and errors are public names o
 ('length_error:LENGTH_ERROR',)
 """
 
+from mapgauge.checks.context import CheckInput
+from mapgauge.checks.table import Check
 from mapgauge.frames.columns import Column
 from mapgauge.hooks import Nearest, PriorTables, Sentence, Similar, WorkAhead
 from mapgauge.io._format import Format, ReadOptions
@@ -28,6 +30,8 @@ __all__ = [
     "Added",
     "Block",
     "BlockWork",
+    "Check",
+    "CheckInput",
     "Citation",
     "Column",
     "CombinedRows",

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Literal
 
 from mapgauge.arguments import check_workers
+from mapgauge.checks import CHECKS
 from mapgauge.checks.coordinates import with_axes_of
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.engines import EngineLike
@@ -202,6 +203,7 @@ def evaluate_frames(
     data = Data.of(x, y, protocol, block_size=block_size)
     if before is not None:
         before(data)
+    list(CHECKS)  # imports them here: a thread that holds the table could wait for an import that waits for the table
     with ThreadPoolExecutor(1) as aside:
         checking = aside.submit(findings_of, predictions, truth, protocol, metrics, unknown)
         try:
