@@ -128,7 +128,7 @@ def test_the_columns_are_those_of_single_frames(
 
 
 def test_frames_with_y_forward_are_turned(world: tuple[MapFrames, MapFrames]) -> None:
-    check(mg.evaluate(*map(turned, world)), 0.2)
+    check(mg.evaluate(turned(world[0]), turned(world[1])), 0.2)
 
 
 def test_frames_without_predictions_or_truth_have_no_lines() -> None:

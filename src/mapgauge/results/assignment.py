@@ -70,8 +70,8 @@ class MatchColumns(NamedTuple):
     prediction: Indices  # (matches,): the instance
     truth: Indices  # (matches,): the instance that it was assigned to
     distance: Floats  # (matches,): normalised SOSPA
-    count: Indices  # (matches,): number of matched points
-    pairs: Pairs  # (sum of count, 2): matched points, by index into both lines
+    sizes: Indices  # (matches,): number of matched points
+    pairs: Pairs  # (sum of sizes, 2): matched points, by index into both lines
 
 
 def match_frames(block: Block, protocol: Protocol, cutoff: float | None) -> list[Assignment]:
@@ -177,7 +177,7 @@ def match_columns(groups: Groups, protocol: Protocol, cutoff: float) -> MatchCol
     owner = np.repeat(np.arange(len(x)), sizes)[is_matched]
     pairs = np.column_stack([points - start[x][owner], whole.partner[points] - start[y][owner]])
     count = np.bincount(owner, minlength=len(x))
-    return MatchColumns(x, y, whole.distance[x], count=count, pairs=pairs)
+    return MatchColumns(x, y, whole.distance[x], sizes=count, pairs=pairs)
 
 
 def _matches(
@@ -185,7 +185,7 @@ def _matches(
 ) -> list[list[Match]]:
     """Return the matches of each frame."""
     found = match_columns(groups, protocol, cutoff)
-    ends = np.cumsum(found.count).tolist()
+    ends = np.cumsum(found.sizes).tolist()
     matches: list[list[Match]] = [[] for _ in range(len(groups.bounds) // max(len(classes), 1))]
     columns = zip(
         (groups.side[found.prediction] // 2).tolist(),

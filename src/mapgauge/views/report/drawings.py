@@ -16,7 +16,7 @@ from mapgauge.results.assignment import Assignment, match_frames
 from mapgauge.results.results import Results
 from mapgauge.scoring.data import Data
 from mapgauge.typing import Flags, Indices, Points
-from mapgauge.views.report.drawn_block import DrawnBlock, DrawnLines, DrawnMatches, drawn_block
+from mapgauge.views.report.drawn_block import DrawnBlock, DrawnMatches, DrawnSide, drawn_block
 from mapgauge.views.report.pack import Arrays, steps
 
 CENTIMETRES = 100  # per metre; this precision is enough for a drawing
@@ -127,9 +127,9 @@ def _around_centre(frame: Assignment) -> Assignment:
     return replace(frame, truth=truth, predictions=predictions, ignored=ignored, forward=frame.forward or "y")
 
 
-def _line_columns(lines: Sequence[DrawnLines], label_of: NDArray[np.int32]) -> Arrays:
+def _line_columns(lines: Sequence[DrawnSide], label_of: NDArray[np.int32]) -> Arrays:
     """Return the columns of the instances of one side of all frames. ``label_of`` has the number of each class."""
-    joined = DrawnLines._make(np.concatenate(columns) for columns in zip(*lines, strict=True))
+    joined = DrawnSide._make(np.concatenate(columns) for columns in zip(*lines, strict=True))
     offsets = _offsets(joined.sizes)
     return {
         "frames": _offsets(joined.frames).astype(np.int32),

@@ -15,7 +15,7 @@ from mapgauge.results.marks import STEPS, Levels
 from mapgauge.typing import Confidences, Flags, Floats, Forward, Indices, Pairs, Points
 
 
-class DrawnLines(NamedTuple):
+class DrawnSide(NamedTuple):
     """Instances of one side, frame by frame and class by class."""
 
     frames: Indices  # (frames,): number of instances of each frame
@@ -41,8 +41,8 @@ class DrawnMatches(NamedTuple):
 class DrawnBlock(NamedTuple):
     """What is drawn of some frames."""
 
-    predictions: DrawnLines
-    truth: DrawnLines
+    predictions: DrawnSide
+    truth: DrawnSide
     ignored: list[list[Instance]]  # of each frame, as in the file, with x forward
     matches: DrawnMatches
     links: list[list[FrameLink]]  # of each frame, by index among its drawn instances
@@ -95,7 +95,7 @@ def drawn_block(
             truth=place[matches.truth],
             distance=matches.distance,
             costs=_costs(groups, coords, matches, protocol=protocol),
-            sizes=matches.count,
+            sizes=matches.sizes,
             pairs=matches.pairs,
         ),
         links=_renumbered(links, kept, np.bincount(frame[groups.predictions], minlength=len(truth))),
@@ -116,7 +116,7 @@ def _matches(groups: Groups, protocol: Protocol, cutoff: float | None) -> MatchC
     if cutoff is not None:
         return match_columns(groups, protocol, cutoff)
     nothing = np.empty(0, np.int64)
-    return MatchColumns(nothing, nothing, np.empty(0), count=nothing, pairs=np.empty((0, 2), np.int64))
+    return MatchColumns(nothing, nothing, np.empty(0), sizes=nothing, pairs=np.empty((0, 2), np.int64))
 
 
 def _frame_of(groups: Groups, classes: int) -> Indices:
@@ -132,10 +132,10 @@ def _sizes(groups: Groups, rows: Indices) -> Indices:
 
 def _lines(
     groups: Groups, rows: Indices, coords: Points, forward: Forward | None, frame: Indices, frames: int
-) -> DrawnLines:
+) -> DrawnSide:
     """Return some instances. ``frame`` is that of each."""
     sizes = _sizes(groups, rows)
-    return DrawnLines(
+    return DrawnSide(
         frames=np.bincount(frame, minlength=frames),
         label=groups.label[groups.side[rows] // 2],
         closed=groups.closed[rows],
@@ -235,12 +235,12 @@ def _costs(groups: Groups, coords: Points, matches: MatchColumns, *, protocol: P
     cutoff = protocol.cutoffs[0]
     x = matches.prediction
     y = matches.truth
-    owner = np.repeat(np.arange(len(x)), matches.count)
+    owner = np.repeat(np.arange(len(x)), matches.sizes)
     gaps = coords[groups.offsets[x][owner] + matches.pairs[:, 0]]
     gaps = gaps - coords[groups.offsets[y][owner] + matches.pairs[:, 1]]
     of_points = np.bincount(owner, np.sqrt(np.square(gaps).sum(axis=1)) ** order, len(x))
     points = _sizes(groups, x) + _sizes(groups, y)
-    total = of_points + cutoff**order / 2 * (points - 2 * matches.count)
+    total = of_points + cutoff**order / 2 * (points - 2 * matches.sizes)
     share = np.divide(of_points, total, out=np.zeros(len(x)), where=total > 0)
     r = groups.confidence[x]
     s = groups.confidence[y]
