@@ -57,6 +57,7 @@ FEATURE = Feature(
             place="cli.evaluate:evaluate",
             group="Evaluate",
             order=1,
+            daily=True,
             examples=(
                 "predictions.json truth.pkl -o results.mg",
                 "A.json B.json,rotate=-90,name=B truth.pkl --report report.html",
@@ -66,6 +67,7 @@ FEATURE = Feature(
             place="cli.compare:compare",
             group="Evaluate",
             order=2,
+            daily=True,
             examples=("A.mg B.mg", 'main.mg change.mg --fail-if "pld > +0.005"'),
         ),
         "sweep": Command(
@@ -86,6 +88,7 @@ FEATURE = Feature(
             place="cli.show:show",
             group="Look",
             order=4,
+            daily=True,
             examples=("results.mg -o frame.png", "predictions.json truth.pkl --frame best -o best.png"),
         ),
         "plot": Command(
@@ -98,6 +101,7 @@ FEATURE = Feature(
             place="cli.report:report",
             group="Look",
             order=1,
+            daily=True,
             examples=("results.mg -o report.html", "A.mg B.mg --frames 50 -o report.html"),
         ),
         "paper": Command(
@@ -110,6 +114,7 @@ FEATURE = Feature(
             place="cli.why:why",
             group="Ask",
             order=1,
+            daily=True,
             examples=("results.mg", "predictions.json truth.pkl --cause missed"),
         ),
         "inspect": Command(

@@ -24,7 +24,7 @@ from mapgauge.metrics.rows import Selection
 from mapgauge.metrics.settings import DistanceSettings, HitSettings, Settings, setting
 from mapgauge.results.drawn_links import DrawnLinks
 from mapgauge.scoring.data import BlockWork
-from mapgauge.views.report.pack import Added, Section
+from mapgauge.views.report.pack import Added, Section, WholeScene
 
 __all__ = [
     "Added",
@@ -58,6 +58,7 @@ __all__ = [
     "Similar",
     "SumRows",
     "Value",
+    "WholeScene",
     "WorkAhead",
     "element",
     "html",

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.commands import run_script
 from tests.truth.nuscenes_city import MINI
 
 import mapgauge as mg
-from mapgauge.cli import main
 from mapgauge.io.files import writing
 from mapgauge.truth import build
 from mapgauge.truth.datasets import Scene
@@ -27,7 +27,7 @@ def call(town_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr("sys.argv", ["mapgauge", "truth", *map(str, (*start, *arguments))])
         with pytest.raises(SystemExit) as ended:
-            main()
+            run_script()
         captured = capsys.readouterr()
         return subprocess.CompletedProcess([], int(ended.value.code or 0), captured.out, captured.err)
 
@@ -142,6 +142,12 @@ def test_restart_begins_anew(call: Call, tmp_path: Path) -> None:
         (["-o", "t.json", "--to", "bogus"], "Invalid value for --to: unknown format 'bogus'"),
         (["-o", "t.parquet", "--split", "bogus"], "Invalid value for --split: unknown split 'bogus'"),
         (["-o", "t.parquet", "--rules", "bogus"], "Invalid value for --rules: unknown rules 'bogus' for nuscenes"),
+        (["-o", "t.parquet", "--rules", "mapgaug"], "Did you mean mapgauge?"),
+        (["-o", "t.parquet", "--rules", "maptrv3"], "Did you mean maptr?"),
+        (
+            ["-o", "t.parquet", "--rules", "simplifed"],
+            "Did you mean simplified? But these rules are for another",
+        ),
         (["-o", "t.parquet", "--region", "60"], "Invalid value for --region: must be LENGTHxWIDTH"),
         (["-o", "t.parquet", "--region", "0x30"], "Invalid value for --region: length of the region must be"),
         (["-o", "t.parquet", "--every", 0], "Invalid value for --every: must be at least 1"),

@@ -98,8 +98,8 @@ def evaluate(
             ``"keep"`` leaves them as they are. ``"auto"`` turns the predictions if it is certain how: both files say
             which axis points forward, and nearest distances show the same turn. A finding says what was done, or why
             nothing was. Both sides are read into memory.
-        metadata: What to keep with the results, such as ``{"commit": "4f2a", "epoch": 12}``. Tables, JSON and
-            ``history`` show it. It changes no number. The key ``date`` replaces the date of the evaluation.
+        metadata: What to keep with the results, such as ``{"commit": "4f2a", "epoch": 12}``. Tables and JSON
+            show it. It changes no number. The key ``date`` replaces the date of the evaluation.
 
     Returns:
         The scores of every frame and class, and the summary. Frames that the predictions lack count as frames without

@@ -12,10 +12,8 @@ from tests.report.test_file import Elements, contents
 from tests.tracked import EVIL, many_tracks, tracked_results, tracked_world
 
 import mapgauge as mg
-from mapgauge.errors import MissingDependency
 from mapgauge.features.tracks.strips import SCENES, strips_of
 from mapgauge.report import write_report
-from mapgauge.views.report.frames import WHOLE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -70,7 +68,7 @@ def test_without_the_solver_the_page_says_so(
     tracked: mg.Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(*_: object) -> None:
-        raise MissingDependency("a metric of tracks needs highspy", remedy="Install it")
+        raise mg.MissingDependency("a metric of tracks needs highspy", remedy="Install it")
 
     monkeypatch.setattr("mapgauge.features.tracks.strips.strips_of", missing)
     write_report(tracked, tmp_path / "report.html")
@@ -83,7 +81,7 @@ def test_whole_scenes_are_drawn_and_their_number_is_limited(tmp_path: Path) -> N
     write_report(many, tmp_path / "some.html", frames=12)
     meta, _ = contents(tmp_path / "some.html")
     worst = [f"s{SCENES + 2 - k}" for k in range(3)]  # as many as fit into half of the frames
-    number = meta["reasons"].index(WHOLE)
+    number = meta["reasons"].index("in a scene with the worst T-PLD")
     whole = {meta["scenes"][frame] for frame, why in zip(meta["drawn"], meta["why"], strict=True) if number in why}
     assert whole == set(worst)
     assert len(meta["drawn"]) == 12
