@@ -106,6 +106,7 @@ def evaluate(options: EvaluateOptions) -> None:
     watch = EvaluationWatch(
         is_text=options.form == "text" and not options.quiet,
         explains=options.form in ("text", "json"),
+        has_report=options.page is not None,
         keeps_data=options.page is not None or options.prior is not None,
         workers=options.workers,
     )

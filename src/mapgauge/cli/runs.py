@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +18,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.metadata import DATE
 from mapgauge.results.results import Results
+from mapgauge.scoring.data import Data
 from mapgauge.scoring.prepare import check_rings, has_rings
 from mapgauge.typing import Degenerate, Progress
 
@@ -127,6 +128,9 @@ class RunWatch(typing.Protocol):
         """Return further metrics to score in the same pass, which tables and files leave out."""
         return ()
 
+    def aligned(self, run: Run, data: Data) -> None:
+        """Take the aligned frames of a run before they are scored."""
+
     def new_findings(self, findings: Sequence[Finding]) -> None:
         """Take findings that no earlier run had."""
 
@@ -200,6 +204,7 @@ def _in_memory(plan: RunPlan, runs: Sequence[Run], sides: InMemory, watch: RunWa
                 workers=plan.workers,
                 progress=advance,
                 noted=plan.noted,
+                before=partial(watch.aligned, run),
             )
         yield results
 

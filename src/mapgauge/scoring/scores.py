@@ -311,6 +311,16 @@ class Totals:
         sums = _unpacked(columns, list(scores.sums), protocol, rings=rings, classes=len(counts[3]))
         return cls(*counts, sums, by_metric(values, names, bits))
 
+    def and_metrics(self, other: "Totals", metrics: Sequence[str]) -> "Totals":
+        """Return these totals with those of other metrics of the same frames, in the order of ``metrics``."""
+        sums = self.sums | other.sums
+        precision = self.precision | other.precision
+        return replace(
+            self,
+            sums={name: sums[name] for name in metrics if name in sums},
+            precision={name: precision[name] for name in metrics if name in precision},
+        )
+
     @classmethod
     def of_sums(
         cls, sums: Sums, protocol: Protocol, metrics: Sequence[str], rings: int, precision: dict[str, Floats]

@@ -17,6 +17,7 @@ from mapgauge.metrics.average_precision import sospa_distances
 from mapgauge.metrics.groups import Block
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
+from mapgauge.scoring.data import BlockWork
 from mapgauge.typing import Confidences, Flags, Floats, Indices, Progress
 
 
@@ -83,6 +84,12 @@ class Solved:
         return np.concatenate([np.empty(0), *savings])[self.place]
 
 
+def work_of(protocol: Protocol, cutoff: float, hit: float) -> BlockWork:
+    """Return what ``solve`` needs from every block of frames."""
+    settings = protocol.replace(cutoffs=(cutoff,))
+    return BlockWork(("confidence", cutoff, hit), lambda block: _solved(block, settings, hit))
+
+
 def solve(
     results: Results,
     cutoff: float,
@@ -94,7 +101,8 @@ def solve(
     """Assign the predictions of results for all thresholds. A hit has a normalised SOSPA of at most ``hit``."""
     data = results.need_data()
     settings = results.protocol.replace(cutoffs=(cutoff,))
-    parts = data.in_blocks(lambda block: _solved(block, settings, hit), workers=workers, progress=progress)
+    work = work_of(results.protocol, cutoff, hit)
+    parts: list[_SolvedPart] = data.outcomes_of(work, workers=workers, progress=progress)
     # Frames are sorted by token, so that sums do not depend on the order of the input.
     order = sorted(range(len(results.tokens)), key=results.tokens.__getitem__)
     rank = np.empty(len(order), np.int64)

@@ -246,7 +246,8 @@ def _run_arrays(made: ErrorMap, shown: Shown) -> Arrays:
     order = np.array(sorted(range(count), key=lambda frame: (scenes[frame], made.order[frame])), np.int64)
     place = np.empty(count, np.int64)
     place[order] = np.arange(count)
-    both = np.unique(shown.piece[made.seen_piece] * (count + 1) + place[made.seen_frame])
+    both = np.sort(shown.piece[made.seen_piece] * (count + 1) + place[made.seen_frame])
+    both = both[np.diff(both, prepend=-1) > 0]  # pieces that are shown as one may be in the same frame
     begins = np.ones(len(both), np.bool_)
     begins[1:] = np.diff(both) != 1
     first = np.flatnonzero(begins)

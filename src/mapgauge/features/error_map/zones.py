@@ -82,13 +82,15 @@ def _zones(
 
 def _around_vehicle(made: ErrorMap, forward: str) -> tuple[Floats, Floats]:
     """Return how far ahead of the vehicle, and to its left, each piece was in each frame that saw it."""
-    motions = made.poses[made.seen_frame]
-    x = made.pieces.x[made.seen_piece] - motions[:, 0, 3]
-    y = made.pieces.y[made.seen_piece] - motions[:, 1, 3]
-    # The heading: where the first axis of the frame points in the world.
-    size = np.hypot(motions[:, 0, 0], motions[:, 1, 0])
-    cosine = np.divide(motions[:, 0, 0], size, out=np.ones_like(size), where=size > 0)
-    sine = np.divide(motions[:, 1, 0], size, out=np.zeros_like(size), where=size > 0)
+    frame = made.seen_frame
+    x = made.pieces.x[made.seen_piece] - made.poses[:, 0, 3][frame]
+    y = made.pieces.y[made.seen_piece] - made.poses[:, 1, 3][frame]
+    # The heading of each frame: where its first axis points in the world.
+    ahead = made.poses[:, 0, 0]
+    aside = made.poses[:, 1, 0]
+    size = np.hypot(ahead, aside)
+    cosine = np.divide(ahead, size, out=np.ones_like(size), where=size > 0)[frame]
+    sine = np.divide(aside, size, out=np.zeros_like(size), where=size > 0)[frame]
     first = cosine * x + sine * y
     second = cosine * y - sine * x
     if forward == "y":
