@@ -218,7 +218,7 @@ class Context:
         x, y = self.sampled
         if x.tokens != y.tokens:
             return CheckedFrames(())
-        frames = evenly(range(len(x)), 24)
+        frames = evenly(range(len(x)), most=24)
         return CheckedFrames.of(x.at(frames), y.at(frames))
 
     @cached_property

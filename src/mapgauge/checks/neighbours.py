@@ -46,13 +46,17 @@ class CheckedFrames(NamedTuple):
         """Prepare two sides that have the same frames."""
         frames = []
         for i in range(len(truth)):
-            y = spread(truth, rows_with_points(truth, i), 24)
+            y = spread(truth, rows_with_points(truth, i), most=24)
             sure = most_confident(predictions, rows_with_points(predictions, i), 2 * len(y))
-            x = spread(predictions, sure, 100)  # there may be no confidences to choose by
+            x = spread(predictions, sure, most=100)  # there may be no confidences to choose by
             if len(x) and len(y):
-                frames.append(
-                    CheckedFrame(coarse(truth, y), truth.label[y], coarse(predictions, x), predictions.label[x])
+                checked = CheckedFrame(
+                    truth=coarse(truth, y),
+                    truth_label=truth.label[y],
+                    predictions=coarse(predictions, x),
+                    label=predictions.label[x],
                 )
+                frames.append(checked)
         return cls(tuple(frames))
 
     @property

@@ -91,9 +91,9 @@ def compare(options: CompareOptions) -> None:
     methods = load_all(files, names)
     check_one_protocol(names, methods)
     if options.by is not None:
-        _compare_slices(options, files, names, methods)
+        _compare_slices(options, files, names, methods=methods)
     else:
-        _compare_all(options, names, methods, conditions, str(files[0]))
+        _compare_all(options, names, methods, conditions=conditions, file=str(files[0]))
 
 
 def _has_runs(files: Sequence[Path]) -> bool:
@@ -241,7 +241,7 @@ def _compare_slices(
     """Print the comparison of methods in each slice."""
     from mapgauge.results.comparison_families import of_slices
 
-    parts = each_slice(names, methods, options.by or "", tags_of(files, options.by))
+    parts = each_slice(names, methods, options.by or "", tags=tags_of(files, options.by))
     all_pairs = options.all_pairs or len(methods) < MANY
     compared = {name: _compared(options, names, some, all_pairs=all_pairs) for name, some in parts.items()}
     corrected = of_slices(compared, cast("Correction", options.correction))

@@ -89,7 +89,7 @@ class Compared(Document):
         comparison = self.comparison
         changes = comparison.differences[first, second][class_name]
         rows = [
-            [title_of(key, protocol=comparison.protocol), change.numbers, verdict_of(change, key, first, second)]
+            [title_of(key, protocol=comparison.protocol), change.numbers, verdict_of(change, key, first, second=second)]
             for key in plain_keys(comparison.estimates[0][class_name])
             if (change := changes.get(key)) is not None
         ]
@@ -165,7 +165,7 @@ class ComparedSlices(Document):
 def _joined(piece: Piece) -> Piece:
     """Return a table without the empty line before it."""
     if isinstance(piece, Table):
-        return Table(piece.title, piece.header, piece.rows, piece.fixed, gap=False)
+        return Table(piece.title, piece.header, piece.rows, fixed=piece.fixed, gap=False)
     return piece
 
 
@@ -206,7 +206,9 @@ def latex_of(comparison: "Comparison", classes: Sequence[str], captions: Sequenc
     comments = [_title(comparison, classes), *captions]
     # Whoever sees only the table must know that there are too few scenes. A caption may have the errors already.
     comments += [note for note in comparison.notes if not any(note in caption for caption in captions)]
-    return methods_table(comparison.names, values, columns, comments, bounds, protocol=comparison.protocol)
+    return methods_table(
+        comparison.names, values, columns, captions=comments, bounds=bounds, protocol=comparison.protocol
+    )
 
 
 def document_of(comparison: "Comparison") -> dict[str, Any]:

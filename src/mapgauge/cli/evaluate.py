@@ -132,7 +132,7 @@ def _evaluate(options: EvaluateOptions, watch: EvaluationWatch) -> None:
         sides: InMemory | Streamed = _streamed(options, prepare)
     else:
         sides = _in_memory(options, prepare)
-    _run(options, plan, pages, sides, watch, tags)
+    _run(options, plan, pages, sides=sides, watch=watch, tags=tags)
 
 
 def _plan(
@@ -193,12 +193,14 @@ def _run(
     answers: list[Answer] = []
     with watch.attempt():
         answers = _answers(plan, watch)
-        _print(options, plan, results, watch, answers, tags)
+        _print(options, plan, results, watch=watch, answers=answers, tags=tags)
     watch.end_of_text()
     with watch.attempt():
         keep_order(plan.targets)
         keep_order(plan.folders)
-    write_reports(plan, results, pages, watch, answers=answers, title=options.title, by=options.slice_by, tags=tags)
+    write_reports(
+        plan, results, pages, watch=watch, answers=answers, title=options.title, by=options.slice_by, tags=tags
+    )
     watch.outputs.end()
     exit_on(options.fail_on, watch.findings)
     exit_without_truth(watch.findings)
@@ -224,7 +226,7 @@ def _print(
             parsing.refuse("--prior", "no feature that compares with a prior is installed")
         changes = prior.measure(results, plan.names, options.prior, workers=options.workers)
         of_prior = prior.text(changes)
-    sliced = slices_of(results, options.slice_by, options.lists, tags, options.correction)
+    sliced = slices_of(results, options.slice_by, options.lists, tags=tags, correction=options.correction)
     document = Evaluated(
         names=plan.names,
         results=results,

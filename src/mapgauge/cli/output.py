@@ -191,7 +191,7 @@ def say_columns(rows: Sequence[Sequence[str]]) -> None:
 def show_findings(findings: Sequence[Finding], stream: TextIO | None = None) -> None:
     """Print one line per finding."""
     for finding in findings:
-        say(printable(finding.for_shell()), stream, "  ", finding.level)
+        say(printable(finding.for_shell()), stream, "  ", painted=finding.level)
 
 
 def warn_of(findings: Sequence[Finding]) -> None:

@@ -30,9 +30,9 @@ class PlanView:
         for class_name in classes:
             for first, second in self.comparison.differences:
                 if self.margin is not None:
-                    yield self._margins(first, second, class_name, self.margin)
+                    yield self._margins(first, second, class_name, margin=self.margin)
                 if self.power is not None:
-                    yield self._power(first, second, class_name, self.power)
+                    yield self._power(first, second, class_name, named=self.power)
             if self._is_ranked():
                 yield self._ranks(class_name)
             yield from self._seeds(class_name)
@@ -112,7 +112,7 @@ class PlanView:
             for row in ranks(self.comparison, key, class_name)
         ]
         header = ["rank", "name", heading(key, self.comparison.protocol), TIES]
-        return Table(title_of_ranks(class_name), header, rows, 2)
+        return Table(title_of_ranks(class_name), header, rows, fixed=2)
 
     def _ranked_key(self, class_name: str) -> str:
         from mapgauge.results.ranks import directed_keys

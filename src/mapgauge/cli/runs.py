@@ -157,9 +157,9 @@ def evaluate_runs(
     done: list[Results] = []
     reported: set[Finding] = set()
     if isinstance(sides, Streamed):
-        evaluated = _streamed(plan, runs, sides, watch)
+        evaluated = _streamed(plan, runs, sides, watch=watch)
     else:
-        evaluated = _in_memory(plan, runs, sides, watch)
+        evaluated = _in_memory(plan, runs, sides, watch=watch)
     for run, results in zip(runs, evaluated, strict=True):
         with watch.attempt():
             watch.new_findings([finding for finding in results.findings if finding not in reported])

@@ -95,10 +95,10 @@ def show(options: ShowOptions) -> None:
             count = PANELS
         else:
             count = options.panels
-        save_figure(_draw_scene(methods, options.scene, count, options.title, shared), options.output)
+        save_figure(_draw_scene(methods, options.scene, count, title=options.title, shared=shared), options.output)
         _tell_hidden(options, least)
         return
-    tokens = _chosen(methods, options.frame, wanted, tags_of(sides.files))
+    tokens = _chosen(methods, options.frame, wanted, tags=tags_of(sides.files))
     if options.side_by_side and len(tokens) > 1:
         refuse("--side-by-side", "has no effect on several frames, which --frame chooses")
     shared["side_by_side"] = options.side_by_side
@@ -135,7 +135,7 @@ def _draw_frames(methods: Sequence["Results"], tokens: Sequence[str], shared: di
     titled = []
     for token in tokens:
         values = corners_of(methods, token)
-        _tell(token, names, methods, values)
+        _tell(token, names, methods, values=values)
         assignments += [method.assignment(token) for method in methods]
         for of_method in values:
             titled.append({title_of(key, protocol=methods[0].protocol): value for key, value in of_method.items()})
@@ -159,7 +159,7 @@ def _draw_scene(
         {key: value for key in method.metrics if (value := mean.get(key)) is not None}
         for method, mean in zip(methods, means, strict=True)
     ]
-    _tell(scene, shared["names"], methods, values)
+    _tell(scene, shared["names"], methods, values=values)
     return plot.scene(methods, scene, count=count, title=scene if title is None else title, **shared)
 
 

@@ -188,7 +188,7 @@ def evaluate_frames(
     frames that are scored together.
     """
     if noted is None:
-        noted = checked_metadata(None)
+        noted = checked_metadata(given=None)
     date, metadata = noted
     if scenes is not None:
         truth = with_scenes(truth, scenes)
@@ -238,7 +238,7 @@ def with_metrics(results: Results, metrics: Sequence[str], workers: int | None =
     rows: Rows = results.rows
     if set(lacking) <= set(rows.metrics):
         return replace(results, metrics=names, totals_from=totals_of(rows, names, results.protocol))
-    rows = _RowsScoredLater(results, names, lacking, workers)
+    rows = _RowsScoredLater(results, names, lacking, workers=workers)
     if set(lacking) <= set(results.extra):
         return replace(results, metrics=names, rows=rows)
     _ = rows.scores  # an error is raised here

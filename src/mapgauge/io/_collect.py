@@ -166,7 +166,9 @@ class Collector:
         known = {name: values for name, values in columns.items() if values is not None}
         if track is not None and any(track):
             known["track"] = np.asarray(track, np.str_)
-        self._columns = InstanceColumns(frame, label, confidence, sizes, coords, links, known)
+        self._columns = InstanceColumns(
+            frame, label, confidence, sizes=sizes, coords=coords, links=links, columns=known
+        )
 
     @property
     def next_place(self) -> str:
@@ -316,7 +318,7 @@ def pose_matrix(translation: Any, rotation: Any) -> NDArray[np.float64] | None:
             turn = rotations(turn[None])[0]
         pose[:3, :3] = np.reshape(turn, (3, 3))
         pose[:3, 3] = np.asarray(translation, np.float64).reshape(3)
-        check_poses(pose, 1)
+        check_poses(pose, frames=1)
     except (TypeError, ValueError, OverflowError):  # InvalidInput is a ValueError
         return None
     return pose

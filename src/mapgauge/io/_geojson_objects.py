@@ -236,10 +236,10 @@ def read_objects(
         stated: Any = [
             [feature.get(name, msgspec.UNSET) for feature in document["features"]] for name in ("id", "links")
         ]
-        collector.links = read_links(collector, stated, document.get("links"), rows, frame)
+        collector.links = read_links(collector, stated, document.get("links"), order=rows, frame=frame)
         for column in stored_columns():
             name = called[column.name]
-            given_values = [_value(collector, column, features[i].get(name), _path(i, name)) for i in rows]
+            given_values = [_value(collector, column, features[i].get(name), where=_path(i, name)) for i in rows]
             if (made := values_of(column, given_values)) is not None:
                 collector.columns[column.name] = made
     return collector.finish()
@@ -394,7 +394,7 @@ def _add(
     collector: Collector, i: int, points: Any, where: str, properties: dict[str, Any], called: dict[str, str]
 ) -> None:
     """Add one instance."""
-    class_name = _required(collector, i, properties, "class", called)
+    class_name = _required(collector, i, properties, name="class", called=called)
     collector.add_instance(
         points,
         collector.check.text(class_name, _path(i, called["class"])),

@@ -188,7 +188,7 @@ def _table(frames: MapFrames, first: int, last: int, schema: Any) -> Any:
         ends = pa.array(np.arange(0, 16 * (last - first) + 1, 16), pa.int32())
         columns["pose"] = pa.ListArray.from_arrays(ends, frames.poses[first:last].ravel()).take(pose_at)
     if frames.links is not None:
-        columns["links"] = link_lists(frames, frames.links, start, stop).take(instance_at)
+        columns["links"] = link_lists(frames, frames.links, start, stop=stop).take(instance_at)
     return pa.table([columns[name] for name in schema.names], schema=schema)
 
 
@@ -226,9 +226,9 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
     scenes = timestamps = None
     if columns.has("scene"):
         codes, names = columns.texts("scene")
-        scenes = tuple(map(names.__getitem__, columns.once("scene", codes, frame, first).tolist()))
+        scenes = tuple(map(names.__getitem__, columns.once("scene", codes, frame, first=first).tolist()))
     if columns.has("timestamp"):
-        timestamps = columns.once("timestamp", columns.integers("timestamp"), frame, first)
+        timestamps = columns.once("timestamp", columns.integers("timestamp"), frame, first=first)
     if columns.has("pose"):
         poses = columns.poses(frame, tokens)
     else:
@@ -241,7 +241,9 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
     if columns.has("links"):
         links = read_links(columns, frame, instance)
     more = {row.name: columns.of_instances(row, instance) for row in stored_columns() if columns.has(row.name)}
-    given = InstanceColumns(frame[rows], label[rows], confidence, sizes[rows], coords, links, more)
+    given = InstanceColumns(
+        frame[rows], label[rows], confidence, sizes=sizes[rows], coords=coords, links=links, columns=more
+    )
     sound, findings = given.without_degenerate(name, options.degenerate, locate)
     about = columns.about or Metadata(VERSION, 0, ())
     check_corners(sound, [name in about.boxes for name in classes], columns.error, locate=locate)

@@ -234,7 +234,7 @@ def _add_truth(tree: PickleTree, collector: Collector) -> dict[str, set[int]]:
     lengths, lines = tree.items(groups)
     sizes, coords = points_of(tree, lines)
     frame = np.repeat(np.repeat(np.arange(len(tokens)), counts), lengths)
-    collector.add_columns(frame, np.repeat(code, lengths), None, sizes=sizes, coords=coords)
+    collector.add_columns(frame, np.repeat(code, lengths), confidence=None, sizes=sizes, coords=coords)
     return labels_of
 
 

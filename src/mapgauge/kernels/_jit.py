@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import update_wrapper
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -47,6 +48,7 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         update_wrapper(self, function)
         self.name = name_of(function)
+        self.parameters = function.__code__.co_varnames[: function.__code__.co_argcount]
         self.entry = _cached(compile_entry, function, options)
         self.inner = self.entry if compile_inner is None else _cached(compile_inner, function, options)
         self.seconds = 0.0  # of interpretation; see ``interpreting.py``
@@ -54,10 +56,27 @@ class Kernel:
         self.most = 0.0  # the largest size of a call that is interpreted
         self.call_uncompiled: Callable[[Kernel, tuple[Any, ...]], Any] = Kernel.call_compiled
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        if named:
+            arguments = self.by_position(arguments, named)
         if self.size is not None and not self.entry.overloads:
             return self.call_uncompiled(self, arguments)
-        return self.call_compiled(arguments)
+        # As ``call_compiled`` does. A call less pays for the dictionary that every call makes.
+        if PENDING and (wait := PENDING.get(self.name)) is not None:
+            wait(self.name)
+        return self.entry(*arguments)
+
+    def by_position(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """Return all arguments in the order of the parameters, because types of kernels are listed in this order."""
+        rest = self.parameters[len(arguments) :]
+        if len(rest) == len(named):
+            try:
+                return arguments + tuple([named[name] for name in rest])
+            except KeyError:
+                pass  # the signature says what is wrong
+        bound = signature(self.entry.py_func).bind(*arguments, **named)
+        bound.apply_defaults()
+        return bound.args
 
     def call_compiled(self, arguments: tuple[Any, ...]) -> Any:
         """Call the compiled function, and compile it before if that is necessary."""

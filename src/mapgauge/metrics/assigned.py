@@ -58,7 +58,7 @@ def matches_of(block: Block, protocol: Protocol) -> Indices | None:
     place = np.empty_like(scored.truth_of)
     place[lines.by_row] = np.arange(len(place))
     truth = np.where(scored.truth_of >= 0, place[scored.truth_of] - lines.bounds[lines.side // 2, 1], -1)
-    return block.for_all(truth, -1)[block.groups.predictions]
+    return block.for_all(truth, of_boxes=-1)[block.groups.predictions]
 
 
 def _truth_of(block: Block, matches: Indices) -> Indices | None:

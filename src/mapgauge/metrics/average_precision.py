@@ -71,7 +71,7 @@ def average_precision(
         raise InvalidInput(f"confidence {int(np.flatnonzero(np.isnan(values))[0])} is NaN, expected numbers")
     if not np.array_equal(given, flags):
         raise InvalidInput("hits must be True or False, or 1 or 0, one per prediction")
-    truth = check_whole("truth", truth, 0)
+    truth = check_whole("truth", truth, least=0)
     hit_count = int(np.count_nonzero(flags))
     if hit_count > truth:
         raise InvalidInput(f"hits must be at most truth, got {hit_count} hits and {truth} true instances")
@@ -145,12 +145,12 @@ class ChamferSettings(DistanceSettings):
 
     thresholds: tuple[float, ...] = thresholds_of((0.5, 1.0, 1.5), word="chamfer")
     buffers: float | None = setting(
-        None,
+        default=None,
         unit="m",
         check=check_length,
         help="Pairs whose flat-capped buffers of this size do not intersect are left out (MapTR).",
     )
-    relaxed: bool = setting(False, help=RELAXED)
+    relaxed: bool = setting(default=False, help=RELAXED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,8 +158,8 @@ class FrechetSettings(DistanceSettings):
     """Settings of Fréchet-AP."""
 
     thresholds: tuple[float, ...] = thresholds_of((1.0, 2.0, 3.0), word="frechet")
-    prefilter: float | None = setting(None, unit="m", check=check_length, help=PREFILTER)
-    relaxed: bool = setting(False, help=RELAXED)
+    prefilter: float | None = setting(default=None, unit="m", check=check_length, help=PREFILTER)
+    relaxed: bool = setting(default=False, help=RELAXED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +178,7 @@ def _chamfer_hits(groups: Groups, protocol: Protocol) -> Bits:
     own = protocol.settings["ap_chamfer"]
     if own.buffers is not None:
         return matches_by(chamfer_distances, groups, protocol, own=own)[0]
-    return _hits(groups.whole, None, groups, protocol=protocol, own=own)
+    return _hits(groups.whole, closed=None, groups=groups, protocol=protocol, own=own)
 
 
 def _frechet_hits(groups: Groups, protocol: Protocol) -> Bits:

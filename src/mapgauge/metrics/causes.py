@@ -117,7 +117,16 @@ def costs_of(groups: Groups, protocol: Protocol, cutoff: float, thresholds: Thre
         rules = Rules(cutoff=cutoff, **numbers | {"reach": cutoff * thresholds.reach})
         matches = assigned(groups, protocol, cutoff)[:4]
         causes_of_groups(
-            groups.lines, groups.closed, groups.confidence, groups.bounds, groups.classes, matches, rules, *costs
+            groups.lines,
+            groups.closed,
+            groups.confidence,
+            bounds=groups.bounds,
+            classes=groups.classes,
+            assigned=matches,
+            rules=rules,
+            out=costs.cost,
+            cause_of=costs.cause,
+            about=costs.about,
         )
     return costs
 

@@ -81,7 +81,7 @@ def read_sides(rows: FolderRows, hashes: Sequence[str]) -> Sides:
         side = open_dataset(path)
         if side.digest != about.digests[k]:
             raise InvalidInput(f"{path}: changed since the evaluation")
-        frames = side.read(ReadOptions(None, "drop", {}))
+        frames = side.read(ReadOptions(classes=None, degenerate="drop", extra={}))
         if hashes[k]:
             changed = not has_content(frames, hashes[k])
         else:
@@ -243,7 +243,7 @@ def _input_of(folder: Folder, merged: _Merged, side: int, *, is_whole: bool) -> 
     about = folder.about
     history = None
     if is_whole:
-        history = read_history(about.paths[side], None, None, degenerate="drop", options={})
+        history = read_history(about.paths[side], format=None, classes=None, degenerate="drop", options={})
     return Input(
         about.paths[side],
         "parquet",

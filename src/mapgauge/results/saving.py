@@ -385,7 +385,7 @@ def read_results(path: str | os.PathLike[str]) -> dict[str, Any]:
             remedy = INCOMPLETE
         else:
             remedy = _EVALUATE
-        raise content.error(f"not a file of results: {shortened(str(error), 200)}", remedy=remedy) from error
+        raise content.error(f"not a file of results: {shortened(str(error), longest=200)}", remedy=remedy) from error
 
 
 def _parsed(header: _Header, arrays: dict[str, Any], read: Callable[[], Sides] | None) -> dict[str, Any]:

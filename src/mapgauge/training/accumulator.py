@@ -424,7 +424,7 @@ class Accumulator:
             version=__version__,
             totals_from=partial(Totals.of, scores, protocol),
             rows=MemoryRows(tokens, rows.scenes if all(rows.scenes) else None, scores),
-            date=checked_metadata(None)[0],
+            date=checked_metadata(given=None)[0],
         )
 
     def _whole(self, rows: BatchRows, tokens: tuple[str, ...]) -> tuple[Scores, tuple[Finding, ...]]:

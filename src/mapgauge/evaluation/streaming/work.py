@@ -168,7 +168,7 @@ def _owned(job: Job, chunk: Chunk, pieces: tuple[RowGroups, ...], *, times: bool
         unused += ["track"]
     if not any("poses" in metric.needs for metric in metrics):
         unused += ["pose"]
-    frames = read_row_groups(pieces, ReadOptions(None, job.degenerate), without=tuple(unused))
+    frames = read_row_groups(pieces, ReadOptions(classes=None, degenerate=job.degenerate), without=tuple(unused))
     keys = keys_of(frames, job.by_scene)
     # Without timestamps, the order of the file is the order of time. It is kept within scenes.
     by_file = in_time and frames.timestamps is None

@@ -116,7 +116,7 @@ def init(options: InitOptions) -> None:
     else:
         prior = InputReader().predictions(options.prior)
     made.save(target)
-    write_baselines(made, truth, options.output, prior)
+    write_baselines(made, truth, options.output, prior=prior)
     inform(f"manifest for all participants in {target}: {counted(len(made.tokens), 'frame')}, no truth")
     inform(f"{options.output / 'private'} is for the organiser alone: never publish it")
 

@@ -159,7 +159,7 @@ def verify(
     sides = _read(recorded, (predictions, truth))
     rows = list(_digests(digests, sides, metrics))
     if challenge is not None:
-        rows += _of_challenge(challenge, digests, protocol, metrics)
+        rows += _of_challenge(challenge, digests, protocol, metrics=metrics)
     if all(row.agrees for row in rows):
         if recorded is None:
             ranges: tuple[float, ...] = ()
@@ -216,40 +216,44 @@ def _digests(
 ) -> Iterator[Verified]:
     for side, frames, tracks in zip(SIDES, sides, uses_tracks(metrics), strict=True):
         found = hash_text(content_hash(frames, tracks=tracks))
-        yield Verified(DIGEST, side, digests[side], found, digests[side] == found)
+        yield Verified(DIGEST, side, digests[side], found=found, agrees=digests[side] == found)
 
 
 def _of_challenge(
     challenge: Challenge, digests: Mapping[str, Any], protocol: Protocol, metrics: tuple[str, ...]
 ) -> Iterator[Verified]:
     yield Verified(
-        DIGEST, "truth of the challenge", digests["truth"], challenge.truth, digests["truth"] == challenge.truth
+        DIGEST,
+        "truth of the challenge",
+        digests["truth"],
+        found=challenge.truth,
+        agrees=digests["truth"] == challenge.truth,
     )
     said = digest_of({"protocol": protocol.to_dict(), "metrics": list(metrics)})
     expected = digest_of(challenge.settings)
-    yield Verified(DIGEST, "settings of the challenge", said, expected, said == expected)
+    yield Verified(DIGEST, "settings of the challenge", said, found=expected, agrees=said == expected)
     if "manifest" in digests:
         is_same = digests["manifest"] == challenge.digest
-        yield Verified(DIGEST, "manifest", digests["manifest"], challenge.digest, is_same)
+        yield Verified(DIGEST, "manifest", digests["manifest"], found=challenge.digest, agrees=is_same)
 
 
 def _of_results(recorded: Results, again: Results) -> Iterator[Verified]:
     """Yield counts of frames, all values, and whether the values of all frames agree."""
-    yield from _each("frames", "", recorded.frame_counts, again.frame_counts)
+    yield from _each("frames", "", recorded.frame_counts, found=again.frame_counts)
     if recorded.truth_lengths is not None:
-        yield from _each("metres of truth", "", recorded.truth_lengths, again.truth_lengths)
+        yield from _each("metres of truth", "", recorded.truth_lengths, found=again.truth_lengths)
     for name, values in {**recorded.classes, "mean": recorded.mean}.items():
         if name == "mean":
             found = again.mean
         else:
             found = again.classes.get(name, {})
-        yield from _each(VALUE, name, values, found)
+        yield from _each(VALUE, name, values, found=found)
     if sorted(recorded.tokens) != sorted(again.tokens):
-        yield Verified("frame values", "tokens", len(recorded.tokens), len(again.tokens), agrees=False)
+        yield Verified("frame values", "tokens", len(recorded.tokens), found=len(again.tokens), agrees=False)
         return
     own, other = (results.frames(sort="token") for results in (recorded, again))
     differ = sum(not _same_row(first, second) for first, second in zip(own, other, strict=True))
-    yield Verified("frame values", "frames that differ", 0, differ, differ == 0)
+    yield Verified("frame values", "frames that differ", said=0, found=differ, agrees=differ == 0)
 
 
 def _of_pooled(path: Path, recorded: Results) -> Iterator[Verified]:
@@ -260,7 +264,7 @@ def _of_pooled(path: Path, recorded: Results) -> Iterator[Verified]:
     # A whole number in memory is a float in a file.
     found = decode_json(encoded(pooled(recorded)), Pooled)
     # Sums of thousands of scenes are long, so digests stand for them.
-    yield from _each("pooled values", "", _digests_of(stored), _digests_of(found))
+    yield from _each("pooled values", "", _digests_of(stored), found=_digests_of(found))
 
 
 def _digests_of(values: Pooled) -> dict[str, str]:
@@ -279,16 +283,16 @@ def _of_public(document: Mapping[str, Any], again: Results) -> Iterator[Verified
         DIGEST,
         "settings",
         document["digests"]["settings"],
-        found["digests"]["settings"],
-        document["digests"]["settings"] == found["digests"]["settings"],
+        found=found["digests"]["settings"],
+        agrees=document["digests"]["settings"] == found["digests"]["settings"],
     )
-    yield from _each("frames", "", document["frames"], found["frames"])
+    yield from _each("frames", "", document["frames"], found=found["frames"])
     for kind, key in ((VALUE, "values"), ("interval", "intervals"), (VALUE, "scenes")):
         said = document.get(key) or {}
         new = found[key] or {}
         for name in dict.fromkeys((*said, *new)):
-            yield from _each(kind, name, said.get(name), new.get(name))
-    yield from _each("draws", "", document["draws"], found["draws"])
+            yield from _each(kind, name, said.get(name), found=new.get(name))
+    yield from _each("draws", "", document["draws"], found=found["draws"])
 
 
 def _and(names: Sequence[str]) -> str:
@@ -308,7 +312,9 @@ def _each(kind: str, name: str, said: Any, found: Any) -> Iterator[Verified]:
     for key in dict.fromkeys((*own, *other)):
         is_there = key in own and key in other
         agrees = is_there and _is_same(own[key], other[key])
-        yield Verified(kind, f"{key} of {name}" if name else str(key), own.get(key), other.get(key), agrees)
+        yield Verified(
+            kind, f"{key} of {name}" if name else str(key), own.get(key), found=other.get(key), agrees=agrees
+        )
 
 
 def _is_same(first: Any, second: Any) -> bool:

@@ -88,7 +88,7 @@ class _Points:
         """Return the points that walks meet, in the order in which they meet them, and their offsets."""
         from mapgauge.features.graph_scores.cgnet_kernels import depth_first
 
-        walks: tuple[Indices, Indices] = depth_first(self.first, self.after, self.points, starts, _WALK)
+        walks: tuple[Indices, Indices] = depth_first(self.first, self.after, self.points, starts=starts, limit=_WALK)
         return walks
 
     def as_sets(self, walks: tuple[Indices, Indices], chosen: Flags) -> tuple[Indices, Indices]:
@@ -198,19 +198,22 @@ class CgnetPairs:
         for g in range(count):
             own, other = (slice(nodes_of[k], nodes_of[k + 1]) for k in (g, g ^ 1))
             edges = native[edges_of[g ^ 1] : edges_of[(g ^ 1) + 1]] - other.start
-            at, between, length, inserted = insert_one_by_one(nodes[own], nodes[other], edges, _SNAP, _BOX)
+            at, between, length, inserted = insert_one_by_one(nodes[own], nodes[other], edges, radius=_SNAP, box=_BOX)
             place[own] = np.where(at >= 0, at + total, -1)
             ends.append(between + total)
             lengths.append(length)
             total += inserted
         hosts = np.concatenate(ends)
+        # Edges of both graphs may be walked in both directions.
+        walked = csr(len(nodes), native, Graph(nodes, native).lengths, ways=np.ones_like(native, np.bool_))
+        host = csr(total, hosts, np.concatenate(lengths), ways=np.ones_like(hosts, np.bool_))
         costs = path_costs(
-            csr(len(nodes), native, Graph(nodes, native).lengths, np.ones_like(native, np.bool_)),
-            csr(total, hosts, np.concatenate(lengths), np.ones_like(hosts, np.bool_)),
+            walked,
+            host,
             nodes_of,
-            place,
-            _SHORTEST,
-            True,
+            other=place,
+            shortest=_SHORTEST,
+            lost_costs_all=True,
         )
         similar = [similarity(cost, paths) for cost, paths in costs.tolist()]
         has_edges = np.diff(edges_of).reshape(-1, 2).min(axis=1, initial=1)

@@ -83,7 +83,7 @@ def at_lanes(groups: Groups, numbers: Floats) -> Floats:
 class OpenLaneSettings(DistanceSettings):
     """Rules of all average precisions of OpenLane-V2."""
 
-    strict: bool = setting(True, help="Whether a hit needs a distance below the threshold, not equal to it.")
+    strict: bool = setting(default=True, help="Whether a hit needs a distance below the threshold, not equal to it.")
     interpolation: Literal["area", "11-point", "101-point"] = setting(
         "11-point", help="How average precision follows from precision and recall."
     )
@@ -97,8 +97,8 @@ class LaneChamferSettings(OpenLaneSettings):
     """Settings of DET_l_ch."""
 
     thresholds: tuple[float, ...] = thresholds_of((1.0, 2.0, 3.0), word="lanes")
-    relaxed: bool = setting(True, help=RELAXED)
-    drop_closing: bool = setting(True, help=DROP_CLOSING)
+    relaxed: bool = setting(default=True, help=RELAXED)
+    drop_closing: bool = setting(default=True, help=DROP_CLOSING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +120,7 @@ class AreaSettings(OpenLaneSettings):
     """Settings of DET_a."""
 
     thresholds: tuple[float, ...] = thresholds_of((0.5, 1.0, 1.5), word="areas")
-    drop_closing: bool = setting(True, help=DROP_CLOSING)
+    drop_closing: bool = setting(default=True, help=DROP_CLOSING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +176,7 @@ def lane_distances(
         _chamfer_lines(every.polylines.pick(_line_of(every, rows, kind)), lanes, own.drop_closing)
         for kind in (LEFT_LINE, RIGHT_LINE)
     )
-    segment_pairs(lanes.lines, left, right, lanes.bounds, factor, limit, distance)
+    segment_pairs(lanes.lines, left, right, bounds=lanes.bounds, factor=factor, limit=limit, out=distance)
     return distance
 
 
@@ -223,7 +223,7 @@ def box_distances(groups: Groups, protocol: Protocol, own: Any, limit: float) ->
     from mapgauge.features.openlane.kernels import box_pairs
 
     distance = np.empty(groups.pairs)
-    box_pairs(groups.points, groups.polylines.offsets, groups.bounds, distance)
+    box_pairs(groups.points, groups.polylines.offsets, groups.bounds, out=distance)
     return distance
 
 
@@ -293,11 +293,11 @@ def _det(
 _METRES = "mean over thresholds in metres"
 _chamfer_hits, _area_hits = (partial(_class_hits, _chamfer_distances, names) for names in ((LANE,), AREAS))
 
-DET_L = _det("det_l", _lane_hits, LaneSettings, (LANE,), f"Fréchet, {_METRES}")
-DET_L_CH = _det("det_l_ch", _chamfer_hits, LaneChamferSettings, (LANE,), f"Chamfer, {_METRES}")
+DET_L = _det("det_l", _lane_hits, LaneSettings, of=(LANE,), stated=f"Fréchet, {_METRES}")
+DET_L_CH = _det("det_l_ch", _chamfer_hits, LaneChamferSettings, of=(LANE,), stated=f"Chamfer, {_METRES}")
 DET_LS = _det("det_ls", _lane_hits, SegmentSettings, (LANE,), f"lane segments, {_METRES}", "links")
-DET_A = _det("det_a", _area_hits, AreaSettings, AREAS, f"Chamfer, {_METRES}")
-DET_T = _det("det_t", _box_hits, BoxSettings, "boxes", "1 - IoU of boxes, mean over attributes")
+DET_A = _det("det_a", _area_hits, AreaSettings, of=AREAS, stated=f"Chamfer, {_METRES}")
+DET_T = _det("det_t", _box_hits, BoxSettings, of="boxes", stated="1 - IoU of boxes, mean over attributes")
 
 
 FILLER = {"v1.0": 1.0, "v1.1": 0.5 + 2.0**-23}  # score of a false link that stands for a missed vertex
@@ -373,14 +373,14 @@ def _top_score(kind: str, groups: Groups, protocol: Protocol, setting: object) -
             vertices.lanes.groups.bounds,
             vertices.columns.groups.bounds + vertices.shift,
             own.rules == "v1.0",
-            vertices.confidence,
-            vertices.order,
-            vertices.nearest,
-            vertices.hits(number),
-            vertices.links_of_truth,
-            vertices.scored_links,
-            FILLER[own.rules],
-            sums,
+            confidence=vertices.confidence,
+            own=vertices.order,
+            nearest=vertices.nearest,
+            hit=vertices.hits(number),
+            true_links=vertices.links_of_truth,
+            links=vertices.scored_links,
+            filler=FILLER[own.rules],
+            out=sums,
         )
     return at_lanes(groups, sums)
 
@@ -417,10 +417,10 @@ class TopSettings(Settings):
         "centrelines", word="top lanes", help="Whether lanes are compared as centrelines or as lane segments."
     )
     thresholds: tuple[float, ...] = thresholds_of((1.0, 2.0, 3.0), word="top thresholds")
-    strict: bool = setting(True, help="Whether a match needs a distance below the threshold, not equal to it.")
-    relaxed: bool = setting(True, help=RELAXED)
+    strict: bool = setting(default=True, help="Whether a match needs a distance below the threshold, not equal to it.")
+    relaxed: bool = setting(default=True, help=RELAXED)
     prefilter: float | None = setting(3.0, unit="m", check=check_length, help=PREFILTER)
-    drop_closing: bool = setting(True, help=DROP_CLOSING)
+    drop_closing: bool = setting(default=True, help=DROP_CLOSING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -475,7 +475,16 @@ def _score(groups: Groups, protocol: Protocol, setting: object) -> Floats:
         points = np.ascontiguousarray(points[[1, 0, *range(2, len(points))]])
     counts = np.zeros((len(lanes.bounds), len(_COLUMNS)))
     own = protocol.settings["f_lane"]
-    matched_lanes(points, lanes.polylines.offsets, lanes.bounds, FIRST, PLACES, own.apart, own.share, counts)
+    matched_lanes(
+        points,
+        lanes.polylines.offsets,
+        lanes.bounds,
+        first=FIRST,
+        places=PLACES,
+        apart=own.apart,
+        share=own.share,
+        out=counts,
+    )
     return at_lanes(groups, counts)
 
 

@@ -60,7 +60,7 @@ def diff(options: DiffOptions) -> None:
 
     apart = differences(first, second)
     values = _values(first, second)
-    emit(options, DifferencesOfResults(names, apart, values, walked if options.explain else None))
+    emit(options, DifferencesOfResults(names, apart, values, walk=walked if options.explain else None))
 
 
 @dataclass(frozen=True)

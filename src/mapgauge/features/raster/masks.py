@@ -140,7 +140,7 @@ def mask_iou(masks: Masks, truth: Frames, protocol: str | Protocol) -> MaskIou:
             if end > first:
                 offsets = drawing.offsets[first : end + 1]
                 filled = drawing.filled[first:end]
-                draw(image, drawing.points, offsets, filled, own.thickness, own.spread // 2)
+                draw(image, drawing.points, offsets, filled=filled, thickness=own.thickness, reach=own.spread // 2)
             predicted = labels == c + 1
             counts[c] += np.count_nonzero(predicted & (image > 0)), np.count_nonzero(predicted), np.count_nonzero(image)
     missing = sum(token not in given for token in y.tokens)

@@ -90,7 +90,7 @@ def record(
     results.need_data()
     results = results.of_frames(_in_time(results))
     for section in sections():
-        (results,) = section.prepared([results], None)
+        (results,) = section.prepared([results], wanted=None)
     rig = None
     if images is not None:
         rig = open_rig(images, results.tokens, results.scenes)

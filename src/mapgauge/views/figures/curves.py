@@ -97,7 +97,7 @@ def cutoffs(
             Line2D([], [], color=colour, linewidth=3, label=name)
             for name, colour in zip(rows_of, cycle(COLOURS), strict=False)
         ]
-    sheet.legend(handles, 3)
+    sheet.legend(handles, most=3)
     return sheet.finished(title)
 
 
@@ -116,7 +116,7 @@ def _by_value(
         dress(axes, "cutoff (m)", "mean over classes" if axes is sheet.axes[0] else "")
         axes.set_title(word_of(key), fontsize=look().normal, color=INK, pad=3)
         ends = [
-            End(float(rows[-1]["cutoff"]), float(rows[-1][key]), number(rows[-1][key]), looks[name]["color"])
+            End(float(rows[-1]["cutoff"]), float(rows[-1][key]), number(rows[-1][key]), colour=looks[name]["color"])
             for name, rows in rows_of.items()
         ]
         write_ends(axes, ends, high if sheet.own else axes.get_window_extent().height / sheet.figure.dpi)
@@ -124,7 +124,7 @@ def _by_value(
         Line2D([], [], **looks[name], marker=marker, markersize=3, linewidth=1.1, label=name)
         for name, marker in zip(rows_of, cycle(MARKERS), strict=False)
     ]
-    sheet.legend(handles, 5)
+    sheet.legend(handles, most=5)
     return sheet.finished(title)
 
 
@@ -245,7 +245,7 @@ def ranges(
         there = np.flatnonzero(np.isfinite(heights))
         if len(methods) >= SEVERAL and len(there):
             last = int(there[-1])
-            ends.append(End(middles[last], float(heights[last]), number(heights[last]), colour))
+            ends.append(End(middles[last], float(heights[last]), number(heights[last]), colour=colour))
     dress(
         axes,
         "distance from the ego (m)",
@@ -333,7 +333,9 @@ def stacked(methods: dict[str, Results], metric: Metric, title: str | None, ax: 
     axes.set_xlim(0, 1.08 if ends.max() > 0.9 else 1)
     about = word_of(metric.main.key, methods.values())
     axes.set_xlabel("\n".join([about, *note]), fontsize=look().normal, color=INK)
-    sheet.legend([Patch(facecolor=colours[part], label=word_of(part).removeprefix("due to ")) for part in colours], 3)
+    sheet.legend(
+        [Patch(facecolor=colours[part], label=word_of(part).removeprefix("due to ")) for part in colours], most=3
+    )
     return sheet.finished(title)
 
 
@@ -405,7 +407,7 @@ def histogram(
     columns = {name: _column(method, value, name) for name, method in methods.items()}
     edges = _edges(np.concatenate(list(columns.values())))
     if len(methods) >= SEVERAL:
-        return _ridges(methods, columns, value, title, ax=ax)
+        return _ridges(methods, columns, value, title=title, ax=ax)
     sheet = canvas(look().column, 2.2 * look().room, ax=ax)
     (axes,) = sheet.axes
     outlines = []
@@ -421,7 +423,7 @@ def histogram(
     dress(axes, f"{word_of(value, methods.values())} of a frame", "frames")
     axes.set_xlim(edges[0], edges[-1])
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    sheet.legend(outlines, 2)
+    sheet.legend(outlines, most=2)
     return sheet.finished(title)
 
 
