@@ -48,7 +48,6 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         update_wrapper(self, function)
         self.name = name_of(function)
-        self.parameters = function.__code__.co_varnames[: function.__code__.co_argcount]
         self.entry = _cached(compile_entry, function, options)
         self.inner = self.entry if compile_inner is None else _cached(compile_inner, function, options)
         self.seconds = 0.0  # of interpretation; see ``interpreting.py``
@@ -57,23 +56,17 @@ class Kernel:
         self.call_uncompiled: Callable[[Kernel, tuple[Any, ...]], Any] = Kernel.call_compiled
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        if named:
-            arguments = self.by_position(arguments, named)
         if self.size is not None and not self.entry.overloads:
+            if named:
+                arguments = self.by_position(arguments, named)
             return self.call_uncompiled(self, arguments)
-        # As ``call_compiled`` does. A call less pays for the dictionary that every call makes.
+        # As ``call_compiled`` does. A call less pays for the dictionary of keywords, which numba puts in order fastest.
         if PENDING and (wait := PENDING.get(self.name)) is not None:
             wait(self.name)
-        return self.entry(*arguments)
+        return self.entry(*arguments, **named)
 
     def by_position(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        """Return all arguments in the order of the parameters, because types of kernels are listed in this order."""
-        rest = self.parameters[len(arguments) :]
-        if len(rest) == len(named):
-            try:
-                return arguments + tuple([named[name] for name in rest])
-            except KeyError:
-                pass  # the signature says what is wrong
+        """Return all arguments in the order of the parameters, in which the types of compiled kernels are listed."""
         bound = signature(self.entry.py_func).bind(*arguments, **named)
         bound.apply_defaults()
         return bound.args

@@ -216,25 +216,18 @@ def _digests(
 ) -> Iterator[Verified]:
     for side, frames, tracks in zip(SIDES, sides, uses_tracks(metrics), strict=True):
         found = hash_text(content_hash(frames, tracks=tracks))
-        yield Verified(DIGEST, side, digests[side], found=found, agrees=digests[side] == found)
+        yield _verified(kind=DIGEST, name=side, said=digests[side], found=found)
 
 
 def _of_challenge(
     challenge: Challenge, digests: Mapping[str, Any], protocol: Protocol, metrics: tuple[str, ...]
 ) -> Iterator[Verified]:
-    yield Verified(
-        DIGEST,
-        "truth of the challenge",
-        digests["truth"],
-        found=challenge.truth,
-        agrees=digests["truth"] == challenge.truth,
-    )
+    yield _verified(kind=DIGEST, name="truth of the challenge", said=digests["truth"], found=challenge.truth)
     said = digest_of({"protocol": protocol.to_dict(), "metrics": list(metrics)})
     expected = digest_of(challenge.settings)
-    yield Verified(DIGEST, "settings of the challenge", said, found=expected, agrees=said == expected)
+    yield _verified(kind=DIGEST, name="settings of the challenge", said=said, found=expected)
     if "manifest" in digests:
-        is_same = digests["manifest"] == challenge.digest
-        yield Verified(DIGEST, "manifest", digests["manifest"], found=challenge.digest, agrees=is_same)
+        yield _verified(kind=DIGEST, name="manifest", said=digests["manifest"], found=challenge.digest)
 
 
 def _of_results(recorded: Results, again: Results) -> Iterator[Verified]:
@@ -249,11 +242,17 @@ def _of_results(recorded: Results, again: Results) -> Iterator[Verified]:
             found = again.classes.get(name, {})
         yield from _each(VALUE, name, values, found=found)
     if sorted(recorded.tokens) != sorted(again.tokens):
-        yield Verified("frame values", "tokens", len(recorded.tokens), found=len(again.tokens), agrees=False)
+        yield Verified(
+            kind="frame values",
+            name="tokens",
+            said=len(recorded.tokens),
+            found=len(again.tokens),
+            agrees=False,  # there may be as many other tokens
+        )
         return
     own, other = (results.frames(sort="token") for results in (recorded, again))
     differ = sum(not _same_row(first, second) for first, second in zip(own, other, strict=True))
-    yield Verified("frame values", "frames that differ", said=0, found=differ, agrees=differ == 0)
+    yield _verified(kind="frame values", name="frames that differ", said=0, found=differ)
 
 
 def _of_pooled(path: Path, recorded: Results) -> Iterator[Verified]:
@@ -279,12 +278,11 @@ def _same_row(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
 def _of_public(document: Mapping[str, Any], again: Results) -> Iterator[Verified]:
     """Yield everything that a public file says, beside its date and its link."""
     found = public_values(again, show_scenes=document.get("scenes") is not None)
-    yield Verified(
-        DIGEST,
-        "settings",
-        document["digests"]["settings"],
+    yield _verified(
+        kind=DIGEST,
+        name="settings",
+        said=document["digests"]["settings"],
         found=found["digests"]["settings"],
-        agrees=document["digests"]["settings"] == found["digests"]["settings"],
     )
     yield from _each("frames", "", document["frames"], found=found["frames"])
     for kind, key in ((VALUE, "values"), ("interval", "intervals"), (VALUE, "scenes")):
@@ -301,20 +299,25 @@ def _and(names: Sequence[str]) -> str:
 
 def _each(kind: str, name: str, said: Any, found: Any) -> Iterator[Verified]:
     """Yield a row for each value of two mappings."""
-    if isinstance(said, Mapping):
-        own = said
-    else:
-        own = {}
-    if isinstance(found, Mapping):
-        other = found
-    else:
-        other = {}
+    own = said if isinstance(said, Mapping) else {}
+    other = found if isinstance(found, Mapping) else {}
     for key in dict.fromkeys((*own, *other)):
+        called = str(key)
+        if name:
+            called = f"{key} of {name}"
         is_there = key in own and key in other
-        agrees = is_there and _is_same(own[key], other[key])
         yield Verified(
-            kind, f"{key} of {name}" if name else str(key), own.get(key), found=other.get(key), agrees=agrees
+            kind=kind,
+            name=called,
+            said=own.get(key),
+            found=other.get(key),
+            agrees=is_there and _is_same(own[key], other[key]),
         )
+
+
+def _verified(*, kind: str, name: str, said: Any, found: Any) -> Verified:
+    """Return a row for a value that is one text or number."""
+    return Verified(kind=kind, name=name, said=said, found=found, agrees=said == found)
 
 
 def _is_same(first: Any, second: Any) -> bool:

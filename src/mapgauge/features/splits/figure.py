@@ -97,7 +97,7 @@ class _Dots(NamedTuple):
 
 def _groups(methods: Mapping[str, Joint]) -> list[str]:
     """Return the groups of frames by their distance in place."""
-    names = set()
+    names: set[str] = set()
     for of in methods.values():
         if of.place:
             names.update(of.place.estimates)

@@ -108,27 +108,24 @@ def precision_recall(
     drawn = bands_of(methods)
     about_bands = band_note(drawn)
     for axes, value in zip(sheet.axes, panels, strict=True):
-        areas: dict[str, list[str]] = {}
+        areas: dict[str, list[str]] = {class_name: [] for class_name in classes}
         for (name, method), line in zip(methods.items(), cycle(STYLES), strict=False):
             for class_name in classes:
                 label = labels[name].get(class_name)
-                if label is None:
-                    area = None
-                else:
-                    area = method.classes[class_name][str(ValueKey(metric, value))]
-                areas.setdefault(class_name, []).append(number(area))
-                if label is None:
+                if label is None:  # the method has no such class
+                    areas[class_name].append(number(None))
                     continue
-                place = METRICS[metric].settings(method.protocol).index(value)
-                x, y = _steps(method, metric, label, place=place)
-                if class_name in colours:
-                    colour = colours[class_name]
-                    _draw_band(axes, method, metric, label=label, place=place, drawn=drawn[name], colour=colour)
-                look_of: dict[str, Any] = {"linestyle": line, "linewidth": 1.1, "drawstyle": "steps-pre"}
-                if class_name not in colours:
-                    look_of |= {"linewidth": 0.5, "zorder": 1}
-                label_of = f"{word_of(class_name)}, {name}"
-                axes.plot(x, y, color=colours.get(class_name, PALE), label=label_of, **look_of)
+                areas[class_name].append(number(method.classes[class_name][str(ValueKey(metric, value))]))
+                curve = _draw_curve(
+                    axes,
+                    method,
+                    metric,
+                    label=label,
+                    value=value,
+                    drawn=drawn[name],
+                    colour=colours.get(class_name),
+                )
+                curve.set(linestyle=line, label=f"{word_of(class_name)}, {name}")
         dress(axes, "recall", "precision" if axes is sheet.axes[0] else "")
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1.02)
@@ -145,6 +142,20 @@ def precision_recall(
     if sheet.own:
         sheet.legend([*styles, about_bands], most=3)
     return sheet.finished(title)
+
+
+def _draw_curve(
+    axes: Axes, results: Results, metric: str, *, label: int, value: float, drawn: Drawn, colour: str | None
+) -> Line2D:
+    """Draw the curve of a class at a threshold, with its band. A class without a colour is a thin line without one."""
+    place = METRICS[metric].settings(results.protocol).index(value)
+    x, y = _steps(results, metric, label, place=place)
+    if colour is None:
+        (line,) = axes.plot(x, y, color=PALE, linewidth=0.5, drawstyle="steps-pre", zorder=1)
+        return line
+    _draw_band(axes, results, metric, label=label, place=place, drawn=drawn, colour=colour)
+    (line,) = axes.plot(x, y, color=colour, linewidth=1.1, drawstyle="steps-pre")
+    return line
 
 
 def _listed(name: str, areas: Sequence[str], room: float) -> str:

@@ -48,7 +48,7 @@ def described(methods: Sequence[Results], names: Sequence[str], *, world: bool) 
     cutoff = None
     if protocol.cutoffs:
         cutoff = protocol.cutoffs[0]
-    link_states = []
+    link_states: Sequence[str] = ()
     if any(links.are_compared(protocol) for links in drawn_links()):
         link_states = LINK_STATES
     region = None
