@@ -182,17 +182,18 @@ def _add_instances(
     if lanes is not None:
         bounds = np.searchsorted(frame, np.arange(len(annotations) + 1))
         links = _links(tree, collector, lanes, entries=entries, annotations=annotations, bounds=bounds)
-    if (inside < 0).all():
-        intersection = None
-    else:
+    intersection = None
+    if not (inside < 0).all():
         intersection = inside > 0
+    sizes, coords = _points(tree, points, box)
     collector.add_columns(
         frame,
         code,
         confidence if collector.has_confidence else None,
-        *_points(tree, points, box),
-        _tracks(collector, frame, code, identity=identity),
-        links,
+        sizes=sizes,
+        coords=coords,
+        track=_tracks(collector, frame, code, identity=identity),
+        links=links,
         intersection=intersection,
     )
 

@@ -55,7 +55,7 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
     if tokens is None:
         columns = collector()
         tokens = _read_objects(content, columns, key)
-    _add_notes(columns, *tokens, predicted, unshrink)
+    _add_notes(columns, *tokens, predicted=predicted, unshrink=unshrink)
     frames = columns.finish()
     if not unshrink:
         return frames

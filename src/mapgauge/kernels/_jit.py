@@ -60,10 +60,12 @@ class Kernel:
             if named:
                 arguments = self.by_position(arguments, named)
             return self.call_uncompiled(self, arguments)
-        # As ``call_compiled`` does. A call less pays for the dictionary of keywords, which numba puts in order fastest.
+        # As ``call_compiled`` does. A call less pays for the dictionary that every call makes.
         if PENDING and (wait := PENDING.get(self.name)) is not None:
             wait(self.name)
-        return self.entry(*arguments, **named)
+        if named:  # numba orders keywords, in a fifth of the time that it takes here
+            return self.entry(*arguments, **named)
+        return self.entry(*arguments)
 
     def by_position(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         """Return all arguments in the order of the parameters, in which the types of compiled kernels are listed."""

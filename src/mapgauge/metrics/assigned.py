@@ -112,13 +112,13 @@ def _with_points(groups: Groups, protocol: Protocol, cutoff: float, truth_of: In
         groups.lines,
         groups.closed,
         truth_of,
-        protocol.directed,
-        cutoff,
-        protocol.order,
-        kernels.sospa.is_long(groups.lines, groups.closed),
-        partner,
-        matched,
-        cost,
+        directed=protocol.directed,
+        cutoff=cutoff,
+        order=protocol.order,
+        long=kernels.sospa.is_long(groups.lines, groups.closed),
+        partner=partner,
+        matched=matched,
+        cost=cost,
     )
     x = np.flatnonzero(truth_of >= 0)
     total = np.zeros(count)

@@ -199,7 +199,15 @@ def _hits(lines: "Lines", closed: Flags | None, groups: Groups, protocol: Protoc
     factor = range_factor(groups, own.relaxed)
     directed = protocol.directed
     kernels.average_precision.hits_of_lines(
-        lines, closed, groups.bounds, groups.by_confidence, factor, directed, thresholds, own.strict, hits
+        lines,
+        closed,
+        groups.bounds,
+        order=groups.by_confidence,
+        factor=factor,
+        directed=directed,
+        thresholds=thresholds,
+        strict=own.strict,
+        hits=hits,
     )
     return hits
 
@@ -217,12 +225,12 @@ def matches_by(distance: PairDistance, groups: Groups, protocol: Protocol, own: 
         groups.bounds,
         groups.by_confidence,
         distance(groups, protocol, own, max(own.thresholds)),
-        np.array(own.thresholds),
-        own.strict,
-        nearest,
-        np.empty(count),
-        np.empty(count, np.bool_),
-        hits,
+        thresholds=np.array(own.thresholds),
+        strict=own.strict,
+        nearest=nearest,
+        least=np.empty(count),
+        taken=np.empty(count, np.bool_),
+        hits=hits,
     )
     return hits, nearest
 
@@ -238,7 +246,7 @@ def chamfer_distances(
     distance = np.empty(groups.pairs)
     factor = range_factor(groups, own.relaxed)
     only = nearest_only and own.buffers is None
-    kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, factor, limit, only, distance)
+    kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, factor, limit=limit, nearest_only=only, out=distance)
     if own.buffers is not None:
         near = np.flatnonzero(distance <= limit)
         pairs = kernels.gains.pairs_of_groups(groups.bounds)[near]
@@ -250,7 +258,7 @@ def _frechet(groups: Groups, protocol: Protocol, own: Any, limit: float) -> Floa
     factor = range_factor(groups, own.relaxed)
     distance = prefiltered(lambda: groups.whole, groups, factor, prefilter=own.prefilter)
     kernels.frechet.frechet_pairs(
-        groups.lines, groups.closed, groups.bounds, factor, protocol.directed, limit, distance
+        groups.lines, groups.closed, groups.bounds, factor=factor, directed=protocol.directed, limit=limit, out=distance
     )
     return distance
 
@@ -262,7 +270,7 @@ def prefiltered(lines: "Callable[[], Lines]", groups: Groups, factor: Floats, pr
     """
     distance = np.zeros(groups.pairs)
     if prefilter is not None:
-        kernels.chamfer.chamfer_pairs(lines(), groups.bounds, factor, prefilter, False, distance)
+        kernels.chamfer.chamfer_pairs(lines(), groups.bounds, factor, limit=prefilter, nearest_only=False, out=distance)
         distance[distance >= prefilter] = np.inf
     return distance
 
@@ -273,7 +281,7 @@ def sospa_distances(groups: Groups, protocol: Protocol, own: Any, limit: float) 
     cutoff = protocol.cutoffs[0]
     long = kernels.sospa.is_long(groups.lines, groups.closed)
     distance: Floats = kernels.sospa.values_of_pairs(
-        groups.lines, groups.closed, pairs, protocol.directed, cutoff, protocol.order, long
+        groups.lines, groups.closed, pairs, directed=protocol.directed, cutoff=cutoff, order=protocol.order, long=long
     )[1]
     return distance
 

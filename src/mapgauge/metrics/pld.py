@@ -51,7 +51,18 @@ def score_lines(
     count = len(confidence)
     long = kernels.sospa.is_long(lines, closed)
     scored = Scored(np.zeros((len(bounds), kernels.pld.MASS + 1)), np.full(count, -1))
-    kernels.pld.pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, long, *scored)
+    kernels.pld.pld_of_groups(
+        lines,
+        closed,
+        confidence,
+        bounds=bounds,
+        directed=directed,
+        cutoff=cutoff,
+        order=order,
+        long=long,
+        out=scored.sums,
+        truth_of=scored.truth_of,
+    )
     return scored
 
 

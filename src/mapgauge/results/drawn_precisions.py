@@ -140,14 +140,14 @@ def _of_block(curve: _Curve, weights: NDArray[np.float32], recalls: Floats) -> F
         curve.owner,
         curve.flags,
         curve.some,
-        curve.starts,
-        weights,
-        total,
-        number,
-        state.ravel(),
-        level,
-        np.empty(len(total)),
-        recalls,
+        starts=curve.starts,
+        weights=weights,
+        total=total,
+        number=number,
+        state=state.ravel(),
+        level=level,
+        gain=np.empty(len(total)),
+        recalls=recalls,
     )
     value = state[:, 2]
     if len(recalls) == 0:

@@ -148,7 +148,7 @@ def _nothing(classes: tuple[str, ...]) -> MapFrames:
 def findings_in(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
     """Return the findings of the readers and the checks in one chunk."""
     sides = sides_of(job, chunk, times=True)  # the checks compare neighbours in time
-    findings = findings_of(*sides, job.protocol, job.metrics, job.unknown)
+    findings = findings_of(*sides, job.protocol, metrics=job.metrics, unknown=job.unknown)
     if job.protocol.ties == "content":
         return findings
     x, y = cropped(*align(*sides, classes=job.protocol.classes, unknown=job.unknown), job.protocol)

@@ -215,7 +215,8 @@ def network_pld(
     )
     flags = polylines.closed(check_closed(closed), check_tolerance(closed_tolerance))
     x, y = (
-        side_of(polylines, start, stop, *flags, weights, way) for start, stop in ((0, split), (split, len(polylines)))
+        side_of(polylines, start, stop, closed=flags[0], repeats=flags[1], confidence=weights, directed=way)
+        for start, stop in ((0, split), (split, len(polylines)))
     )
     row, overlaps = solve_network(x, y, cut, break_cost=cost, directed=way)
     numbers = row.tolist()

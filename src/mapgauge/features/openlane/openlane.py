@@ -170,7 +170,9 @@ def lane_distances(
     closing = partial(_chamfer_lines, lanes.polylines, lanes, own.drop_closing)
     distance = prefiltered(closing, lanes, factor, prefilter=own.prefilter)
     if not segments:
-        kernels.frechet.frechet_pairs(lanes.lines, lanes.closed, lanes.bounds, factor, True, limit, distance)
+        kernels.frechet.frechet_pairs(
+            lanes.lines, lanes.closed, lanes.bounds, factor=factor, directed=True, limit=limit, out=distance
+        )
         return distance
     left, right = (
         _chamfer_lines(every.polylines.pick(_line_of(every, rows, kind)), lanes, own.drop_closing)
@@ -214,7 +216,7 @@ def _chamfer_distances(groups: Groups, protocol: Protocol, own: Any, limit: floa
     distance = np.empty(groups.pairs)
     factor = range_factor(groups, getattr(own, "relaxed", False))  # those of areas are never relaxed
     lines = _chamfer_lines(groups.polylines, groups, own.drop_closing)
-    kernels.chamfer.chamfer_pairs(lines, groups.bounds, factor, limit, True, distance)
+    kernels.chamfer.chamfer_pairs(lines, groups.bounds, factor, limit=limit, nearest_only=True, out=distance)
     return distance
 
 
@@ -274,7 +276,7 @@ def _det(
     settings: type[DistanceSettings],
     of: Kind,
     stated: str,
-    *needs: Need,
+    needs: tuple[Need, ...] = (),
 ) -> Metric:
     return _metric(
         name,
@@ -295,7 +297,7 @@ _chamfer_hits, _area_hits = (partial(_class_hits, _chamfer_distances, names) for
 
 DET_L = _det("det_l", _lane_hits, LaneSettings, of=(LANE,), stated=f"Fréchet, {_METRES}")
 DET_L_CH = _det("det_l_ch", _chamfer_hits, LaneChamferSettings, of=(LANE,), stated=f"Chamfer, {_METRES}")
-DET_LS = _det("det_ls", _lane_hits, SegmentSettings, (LANE,), f"lane segments, {_METRES}", "links")
+DET_LS = _det("det_ls", _lane_hits, SegmentSettings, of=(LANE,), stated=f"lane segments, {_METRES}", needs=("links",))
 DET_A = _det("det_a", _area_hits, AreaSettings, of=AREAS, stated=f"Chamfer, {_METRES}")
 DET_T = _det("det_t", _box_hits, BoxSettings, of="boxes", stated="1 - IoU of boxes, mean over attributes")
 

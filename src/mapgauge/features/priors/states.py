@@ -110,7 +110,13 @@ def _distances(groups: Groups, pairs: Indices, protocol: Protocol) -> Floats:
         return np.empty(0)
     long = kernels.sospa.is_long(groups.lines, groups.closed)
     distances: Floats = kernels.sospa.values_of_pairs(
-        groups.lines, groups.closed, pairs, protocol.directed, protocol.cutoffs[0], protocol.order, long
+        groups.lines,
+        groups.closed,
+        pairs,
+        directed=protocol.directed,
+        cutoff=protocol.cutoffs[0],
+        order=protocol.order,
+        long=long,
     )[1]
     return distances
 

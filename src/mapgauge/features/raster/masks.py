@@ -144,7 +144,16 @@ def mask_iou(masks: Masks, truth: Frames, protocol: str | Protocol) -> MaskIou:
             predicted = labels == c + 1
             counts[c] += np.count_nonzero(predicted & (image > 0)), np.count_nonzero(predicted), np.count_nonzero(image)
     missing = sum(token not in given for token in y.tokens)
-    return MaskIou(name, settings, settings.classes, missing, *counts.T)
+    both, predicted, true = counts.T
+    return MaskIou(
+        name=name,
+        protocol=settings,
+        class_names=settings.classes,
+        frames_missing=missing,
+        shared=both,
+        predicted=predicted,
+        true=true,
+    )
 
 
 def _without_lines(frames: MapFrames) -> MapFrames:
