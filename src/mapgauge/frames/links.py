@@ -182,7 +182,7 @@ class Links:
             source = self.source[rows]
         if target is None:
             target = self.target[rows]
-        made = Links.unchecked(source, target, self.weight[rows], code=self.code[rows], kinds=self.kinds)
+        made = Links.unchecked(source, target, self.weight[rows], self.code[rows], self.kinds)
         made._sort()  # the columns were checked, and only their order may be wrong
         return made
 

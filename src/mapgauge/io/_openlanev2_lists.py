@@ -134,7 +134,7 @@ class Topology:
                 weight=weight,
                 code=code,
             )
-        return Links.unchecked(source, target, weight, code=code, kinds=KINDS[self._key])
+        return Links.unchecked(source, target, weight, code, KINDS[self._key])
 
     def findings(self, name: str) -> list[Finding]:
         """Return a finding for each matrix that frames with lanes lack."""

@@ -7,7 +7,7 @@ and every frame of either side belongs to exactly one chunk.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from itertools import accumulate

@@ -1,6 +1,7 @@
 """Writes the parts of the page that need no script: the scoreboard above the frames, and the sections below them."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from math import ceil, floor, isfinite, isnan
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -76,7 +77,7 @@ def _scoreboard(methods: Sequence[Results], comparison: Comparison) -> Html:
     keys = [row.main.key for row in shown]
     main = keys[0]
     estimates = [by_class["mean"] for by_class in comparison.estimates]
-    bounds = _axis([bound for values in estimates for bound in values[main] if isfinite(bound)])
+    bounds = _axis([bound for bound in chain.from_iterable(values[main] for values in estimates) if isfinite(bound)])
     best = {row.main.key: _best(comparison, row) for row in shown}
     colours = part_colours(metric)
     words = {value.key: value.words for value in metric.values}
