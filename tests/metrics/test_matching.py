@@ -9,7 +9,7 @@ from mapgauge.metrics.settings import fields_of
 from mapgauge.metrics.table import METRICS
 from mapgauge.protocols import Protocol
 
-PLAIN = Protocol("plain", classes=("divider",), closed=False)
+PLAIN = Protocol(name="plain", classes=("divider",), closed=False)
 Line = list[list[float]]
 
 

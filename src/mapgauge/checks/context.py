@@ -128,7 +128,7 @@ def _lines(side: MapFrames) -> tuple[Points, Floats, Indices]:
     return low[rows] / 2 + high[rows] / 2, length[rows], side.frame[rows]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Context:
     """Both sides, reduced to the requested classes, and values derived from them."""
 
@@ -152,19 +152,23 @@ class Context:
         named: bool = False,
     ) -> "Context":
         """Make a context; classes that were not requested are left out."""
-        if region is None:
-            bounds = None
-        else:
+        bounds = None
+        if region is not None:
             bounds = check_region(region, truth.forward or predictions.forward)
-        if classes is None:
-            wanted = None
-        else:
+        offered = (without_boxes(predictions), without_boxes(truth))
+        x, y = offered
+        wanted = None
+        if classes is not None:
             wanted = check_class_names(classes)
-        x, y = offered = without_boxes(predictions), without_boxes(truth)
-        if wanted is not None:
             x, y = (side.as_classes([name for name in side.classes if name in wanted]) for side in offered)
         return cls(
-            x, y, (offered[0].counts, offered[1].counts), region=bounds, classes=wanted, protocol=protocol, named=named
+            predictions=x,
+            truth=y,
+            offered=(offered[0].counts, offered[1].counts),
+            region=bounds,
+            classes=wanted,
+            protocol=protocol,
+            named=named,
         )
 
     @property

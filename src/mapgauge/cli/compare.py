@@ -139,7 +139,7 @@ def _compare_runs(options: CompareOptions, files: Sequence[Path]) -> None:
     )
     comparison, _ = with_causes(compared.comparison, {}, cast("Correction", options.correction))
     shown = _classes(str(files[0]), comparison, listed(options.classes))
-    emit(options, Compared(comparison, shown, plans=plans))
+    emit(options, Compared(comparison=comparison, classes=shown, plans=plans))
 
 
 def _check(options: CompareOptions, files: Sequence[Path]) -> None:
@@ -246,7 +246,7 @@ def _compare_slices(
     compared = {name: _compared(options, names, some, all_pairs=all_pairs) for name, some in parts.items()}
     corrected = of_slices(compared, cast("Correction", options.correction))
     wanted = listed(options.classes)
-    slices = {name: Compared(part, _classes(name, part, wanted)) for name, part in corrected.items()}
+    slices = {name: Compared(comparison=part, classes=_classes(name, part, wanted)) for name, part in corrected.items()}
     frames = {name: len(some[0].tokens) for name, some in parts.items()}
     emit(options, ComparedSlices(slices, frames))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from mapgauge.cli import options as o
 from mapgauge.cli import parsing
@@ -152,24 +152,32 @@ def _plan(
         workers=options.workers,
         noted=parsing.metadata_of(options.metadata),
     )
-    into_folder = bool(options.output) and is_folder_target(options.output or "")
-    if options.output is None:
-        written = None
-    else:
+    written = None
+    into_folder = False
+    if options.output is not None:
         written = Path(options.output)
+        into_folder = bool(options.output) and is_folder_target(options.output)
     targets = files_of_each(written, plan.labels, SUFFIX, into_folder=into_folder)
     folders = files_of_each(options.work, plan.labels)
-    names = options.names_of_protocols
-    pages = [options.page and page_of(options.page, name if len(names) > 1 else "") for name in names]
+    pages = _pages(options)
+    new_folder = None
     if into_folder or len(plan.labels) > 1:
         new_folder = written
-    else:
-        new_folder = None
     inputs = [*options.predictions, options.truth, *options.lists, options.prior]
     check_targets([*targets, *pages], inputs, folders=folders, new_folder=new_folder)
     check_page("--report", options.page)
     check_geometry(written, wanted=options.with_geometry)
     return replace(plan, targets=targets, folders=folders), pages
+
+
+def _pages(options: EvaluateOptions) -> "list[Path | None]":
+    """Return the report of each protocol. Only with several protocols, its name has that of the protocol."""
+    names = options.names_of_protocols
+    if options.page is None:
+        return [None] * len(names)
+    if len(names) == 1:
+        return [page_of(options.page, "")]
+    return [page_of(options.page, name) for name in names]
 
 
 def _run(
@@ -183,13 +191,10 @@ def _run(
     """Evaluate all methods by all protocols, print what comes out, and write results and reports."""
     from mapgauge.cli.runs import evaluate_runs, write_reports
 
-    results = evaluate_runs(
-        plan,
-        sides,
-        watch,
-        geometry="original" if options.with_geometry else None,
-        keep=watch.keeps_data,
-    )
+    geometry: Literal["original"] | None = None
+    if options.with_geometry:
+        geometry = "original"
+    results = evaluate_runs(plan, sides, watch, geometry=geometry, keep=watch.keeps_data)
     answers: list[Answer] = []
     with watch.attempt():
         answers = _answers(plan, watch)

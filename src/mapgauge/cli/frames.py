@@ -224,7 +224,9 @@ class FramesListed(Document):
                 left_out |= dict.fromkeys(key for key in cells if key not in shown)
                 about = f"{title}{len(frames)} of {len(part.ranked)} frames with predictions and truth"
                 lines = list(zip(*(cells[key] for key in shown), strict=True))
-                yield Table(about, shown, lines, fixed=0, ids=sum(key in ("scene", "token") for key in shown))
+                yield Table(
+                    title=about, header=shown, rows=lines, fixed=0, ids=sum(key in ("scene", "token") for key in shown)
+                )
             elif not (part.without_predictions or part.without_truth):
                 yield Line(f"{printable(title)}no frames")
             yield from self._without("predictions", part.without_predictions)

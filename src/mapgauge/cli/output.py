@@ -73,7 +73,7 @@ def set_quiet(quiet: bool) -> bool:
     return quiet
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """A table with its title.
 

@@ -376,7 +376,9 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
     if has_causes:
         columns.append(causes)
     body = [[column.cells[k] for column in columns] for k in range(len(rows))]
-    yield Table("", [column.title for column in columns], body, fixed=1, ids=1 if has_causes else 0, bars=bars)
+    yield Table(
+        title="", header=[column.title for column in columns], rows=body, fixed=1, ids=1 if has_causes else 0, bars=bars
+    )
     if has_bar:
         named = "  ".join(f"{glyph} {family}" for family, glyph in _glyphs().items())
         yield Line(wrapped(f"parts of PLD: {named}", "  "))

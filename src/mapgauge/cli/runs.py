@@ -24,7 +24,7 @@ from mapgauge.scoring.prepare import check_rings, has_rings
 from mapgauge.typing import Degenerate, Progress
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One method by one protocol."""
 
@@ -37,7 +37,7 @@ class Run:
     work: Path | None = None  # the folder of finished chunks
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunPlan:
     """All runs: each method by each protocol, protocol by protocol for each method."""
 

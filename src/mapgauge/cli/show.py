@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 RANKS = ("worst", "best", "median")
 _OTHERWISE = f"one of {', '.join(RANKS)}"  # what else than a token --frame takes
 PANELS = 12  # frames of a scene
-SHEET, MOST, ACROSS = 6, 60, 3  # frames of a sheet that meet a condition, frames of any sheet, and those side by side
+SHEET = 6  # frames of a sheet that meet a condition
+MOST = 60  # frames of any sheet
+ACROSS = 3  # frames side by side
 _FRAME_HELP = (
     "Frame to draw: a token or its beginning, or worst, best or median. Frames are ranked by their first value in the "
     "first file, usually PLD. worst:6 draws a sheet of six. A condition, as in `frames --where`, draws the "

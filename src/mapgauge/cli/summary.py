@@ -103,8 +103,8 @@ def table_of(metric: str, results: Sequence["Results"], names: Sequence[str]) ->
     header = ["name", "class", "predictions", "truth", *titles]
     title = _title(METRICS[metric], protocol)
     if len(results) > 1:
-        return Table(title, header, rows, fixed=2)
-    return Table(title, header[1:], [row[1:] for row in rows], fixed=1)
+        return Table(title=title, header=header, rows=rows, fixed=2)
+    return Table(title=title, header=header[1:], rows=[row[1:] for row in rows], fixed=1)
 
 
 def _count(value: float | None) -> str:
@@ -187,7 +187,7 @@ def table_of_protocols(results: Sequence["Results"], names: Sequence[str]) -> Ta
     columns, pairs, keys = protocol_rows(results, names)
     rows = [[*head, *(number(method.mean.get(key)) for key in keys)] for head, method in pairs]
     titles = [heading(key, _named(key, results)) for key in keys]
-    return Table(_TITLE, [*columns, *titles], rows, fixed=len(columns))
+    return Table(title=_TITLE, header=[*columns, *titles], rows=rows, fixed=len(columns))
 
 
 def latex_of_protocols(results: Sequence["Results"], names: Sequence[str]) -> str:

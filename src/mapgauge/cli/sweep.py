@@ -140,7 +140,7 @@ class SweptSettings(Document):
 
         body = [[*self._head(row), *(number(row[key]) for key in self._keys)] for row in self.values]
         header = [*self._header, *map(heading, self._keys)]
-        yield output.Table(self._title, header, body, fixed=len(self._header))
+        yield output.Table(title=self._title, header=header, rows=body, fixed=len(self._header))
 
     def to_dict(self) -> Any:
         """Return the rows."""

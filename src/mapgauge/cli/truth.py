@@ -196,7 +196,7 @@ def list_rules() -> None:
 
     for dataset in dict.fromkeys(dataset for dataset, _ in RULES):
         rows = [[row.name, row.about] for row in RULES.values() if row.dataset == dataset]
-        show_table(Table(dataset, ["rules", "description"], rows, fixed=2), gap=dataset != "nuscenes")
+        show_table(Table(title=dataset, header=["rules", "description"], rows=rows, fixed=2), gap=dataset != "nuscenes")
 
 
 def _settings(options: NuscenesOptions | Argoverse2Options, dataset: str) -> dict[str, Any]:

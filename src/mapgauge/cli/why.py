@@ -179,7 +179,7 @@ class SplitByCause(Document):
 
         (header, rows), *fixes = split.tables(about=True)
         title = f"{split.title}{of} by cause ({full_name(split.protocol)})"
-        yield Table(title, header, rows, fixed=2)
+        yield Table(title=title, header=header, rows=rows, fixed=2)
         yield Line(split.sentence())
         if split.mean["localisation"] > 0:
             yield Line(
@@ -188,7 +188,7 @@ class SplitByCause(Document):
             )
         for header, rows in fixes:
             title = f"What fixing one cause alone would bring{of}: changes of means over classes"
-            yield Table(title, header, rows, fixed=2)
+            yield Table(title=title, header=header, rows=rows, fixed=2)
             yield Line(
                 "A fix of several causes repairs all of them. Other errors stay as they are, but ideal confidences "
                 "also remove false predictions of every cause. Fixes do not add up"
@@ -196,7 +196,7 @@ class SplitByCause(Document):
         if self.cause is not None:
             body = [[token, f"{cost:.3f}"] for token, cost in split.frames(self.cause, count=self.worst)]
             title = f"Frames{of} with most of the cause {label_of(self.cause)}"
-            yield Table(title, ["token", "cost (a missed line = 0.5)"], body)
+            yield Table(title=title, header=["token", "cost (a missed line = 0.5)"], rows=body)
 
     def to_dict(self) -> Any:
         """Return the causes of each method, its difference to the first, and the frames with most of a cause."""

@@ -62,9 +62,9 @@ def _scene(seed: int, number: int, predictions: int, quality: str) -> tuple[MapF
     name = f"scene-{number:04d}"
     tracks = np.array([f"{name}/{CLASSES[label]}-{k}" for k, label in enumerate(streets.label.tolist())])
     truth = MapFrames(
-        tuple(f"{name}-{k}" for k in range(SCENE)),
-        CLASSES,
-        frame,
+        tokens=tuple(f"{name}-{k}" for k in range(SCENE)),
+        classes=CLASSES,
+        frame=frame,
         label=streets.label[element],
         polylines=polylines,
         track=tracks[element],

@@ -50,7 +50,7 @@ def check_sospa_arguments(cutoff: object, order: object, directed: object) -> tu
     return check_flag("directed", directed), check_cutoff("cutoff", cutoff), check_order(order)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Alignment:
     """The optimal matching of the points of two polylines x and y, and its cost.
 

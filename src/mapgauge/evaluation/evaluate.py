@@ -207,9 +207,9 @@ def evaluate_frames(
     ties = ties_by_file(data, metrics, scores.only(metrics), workers=workers)
     rows = MemoryRows(y.tokens, y.scenes, scores, drive=Drive.of(x, y))
     return Results(
-        protocol,
-        metrics,
-        y.classes,
+        protocol=protocol,
+        metrics=metrics,
+        class_names=y.classes,
         ranges=rings,
         records=InputRecords.of(predictions, truth, uses_tracks(metrics)),
         frames_missing=len(tokens_without(truth, predictions)),

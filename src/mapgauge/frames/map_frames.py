@@ -43,7 +43,7 @@ FIELDS = ("track", "intersection", "ignore", "change", "nodes")  # the rows of `
 OF_FRAMES = ("tokens", "scenes", "timestamps", "poses")  # columns with a row per frame
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MapFrames:
     """Instances of many frames, as columns.
 
@@ -165,7 +165,15 @@ class MapFrames:
             certainty = np.concatenate([np.empty(0), *values])
         together = {name: np.concatenate([column_of(name).empties(0), *arrays]) for name, arrays in more.items()}
         lines = Polylines.joined([Polylines.of([]), *parts])
-        return cls(tuple(frames), names, frame, label, lines, certainty, **members_of(together))
+        return cls(
+            tokens=tuple(frames),
+            classes=names,
+            frame=frame,
+            label=label,
+            polylines=lines,
+            confidence=certainty,
+            **members_of(together),
+        )
 
     def __len__(self) -> int:
         """Number of frames."""

@@ -248,8 +248,8 @@ class Collector:
         text = f"{self.name}: {len(wrong)} instances state a number of points that differs from the points they have"
         findings += findings_about(wrong, "warning", "points-number", text=text)
         return MapFrames(
-            tuple(self.tokens),
-            tuple(self.codes),
+            tokens=tuple(self.tokens),
+            classes=tuple(self.codes),
             **columns.members(),
             scenes=self._for_all("scene", self.scenes, tuple),
             timestamps=self._for_all("timestamp", self.timestamps, np.array),

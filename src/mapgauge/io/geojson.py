@@ -321,9 +321,9 @@ def _listed(frames: MapFrames) -> list[Any]:
 
 
 GEOJSON = Format(
-    "geojson",
-    "a FeatureCollection of lines: the format for your own data",
-    _is_collection,
+    name="geojson",
+    about="a FeatureCollection of lines: the format for your own data",
+    recognise=_is_collection,
     read=_read,
     write=_write,
     flags=True,

@@ -237,4 +237,6 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
     return replace(frames, findings=(*frames.findings, *left_out_of(content.path, left_out)))
 
 
-LANELET2 = Format("lanelet2", "a map of Lanelet2, as OSM XML", _is_map, read=_read, options=("project",))
+LANELET2 = Format(
+    name="lanelet2", about="a map of Lanelet2, as OSM XML", recognise=_is_map, read=_read, options=("project",)
+)

@@ -491,18 +491,18 @@ def _kinds(filled: Mapping[str, bool]) -> list[str]:
 
 
 RESULTS = Format(
-    "openlanev2",
-    "predictions: result.pkl of OpenLane-V2, also of CGNet, with lanes, topology, traffic elements and areas",
-    _is_results,
+    name="openlanev2",
+    about="predictions: result.pkl of OpenLane-V2, also of CGNet, with lanes, topology, traffic elements and areas",
+    recognise=_is_results,
     read=partial(_read, part="predictions"),
     write=write_results,
     write_options=("points", *META),
     forward="x",
 )
 TRUTH = Format(
-    "openlanev2-truth",
-    "truth: data_dict_*.pkl of OpenLane-V2, with lanes, topology, traffic elements and areas, in 3-D",
-    _is_truth,
+    name="openlanev2-truth",
+    about="truth: data_dict_*.pkl of OpenLane-V2, with lanes, topology, traffic elements and areas, in 3-D",
+    recognise=_is_truth,
     read=partial(_read, part="annotation"),
     write=write_truth,
     write_options=("points",),

@@ -264,8 +264,8 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
     if columns.has("pose"):
         poses = columns.poses(frame, tokens)
     return MapFrames(
-        tokens,
-        classes,
+        tokens=tokens,
+        classes=classes,
         **sound.members(),
         scenes=scenes,
         timestamps=timestamps,
@@ -280,9 +280,9 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
 
 
 PARQUET = Format(
-    "parquet",
-    "the schema of mapgauge, which keeps everything; also GeoParquet with native points",
-    lambda content: content.kind == "parquet" and not is_geoparquet_map(content.data),
+    name="parquet",
+    about="the schema of mapgauge, which keeps everything; also GeoParquet with native points",
+    recognise=lambda content: content.kind == "parquet" and not is_geoparquet_map(content.data),
     read=read,
     write=write,
     flags=True,

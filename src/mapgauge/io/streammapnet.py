@@ -289,17 +289,17 @@ def _write_truth(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
 
 
 RESULTS = Format(
-    "streammapnet",
-    "predictions: submission_vector.json of StreamMapNet, MapTracker, SQD-MapNet and others, also as a pickle",
-    _is_results,
+    name="streammapnet",
+    about="predictions: submission_vector.json of StreamMapNet, MapTracker, SQD-MapNet and others, also as a pickle",
+    recognise=_is_results,
     read=_read_results,
     write=_write_results,
     forward="x",
 )
 TRUTH = Format(
-    "streammapnet-truth",
-    "truth: tmp_gts_*.pkl of StreamMapNet and MapTracker, also as JSON",
-    _is_truth,
+    name="streammapnet-truth",
+    about="truth: tmp_gts_*.pkl of StreamMapNet and MapTracker, also as JSON",
+    recognise=_is_truth,
     read=_read_truth,
     write=_write_truth,
     options=("tracks",),

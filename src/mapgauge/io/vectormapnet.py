@@ -144,9 +144,9 @@ def _add_notes(collector: Collector, results: list[str], truth: list[str], predi
 
 
 RESULTS = Format(
-    "vectormapnet",
-    "predictions or truth (part=): results_nuscence.pkl of VectorMapNet, which holds both",
-    _is_results,
+    name="vectormapnet",
+    about="predictions or truth (part=): results_nuscence.pkl of VectorMapNet, which holds both",
+    recognise=_is_results,
     read=_read,
     holds_both=True,
     options=("part", "unshrink"),

@@ -304,7 +304,7 @@ def _row(
         title=title,
         symbol="AP",
         lower_is_better=False,
-        values=(Value(name, "", title, role="main"),),
+        values=(Value(key=name, part="", title=title, role="main"),),
         rows=HitRows(hits),
         setting=Setting("thresholds", "threshold", unit),
         settings_type=settings,

@@ -168,9 +168,15 @@ CAUSES_OF_PLD = Metric(
     symbol="PLD",
     lower_is_better=True,
     values=(
-        Value("causes", "", "PLD by cause", role="main"),
+        Value(key="causes", part="", title="PLD by cause", role="main"),
         *(
-            Value(f"due_to_{name}", name, label_of(name), role="part", full_title=f"due to {label_of(name)}")
+            Value(
+                key=f"due_to_{name}",
+                part=name,
+                title=label_of(name),
+                role="part",
+                full_title=f"due to {label_of(name)}",
+            )
             for name in CAUSES
         ),
     ),

@@ -127,7 +127,7 @@ def check_part(name: str, value: Any) -> str:
     raise InvalidInput(f"{name} must be {' or '.join(map(repr, SELECTIONS))}, got {value!r}", remedy=PLUG_IN)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol:
     """All settings of an evaluation. ``replace`` returns a copy with some settings changed.
 

@@ -35,7 +35,7 @@ class Match:
         return f"<Match {shortened(self.class_name)}: {ends}, distance {self.distance:.3f}, {len(self.pairs)} points>"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Assignment:
     """One frame as it was compared: resampled polylines without closing points, and their matches.
 

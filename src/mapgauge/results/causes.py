@@ -38,7 +38,7 @@ from mapgauge.words import did_you_mean
 OFFSET = "median_across"  # the value of ``completeness`` that says how far off a method is
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Causes:
     """PLD by cause. The causes of a class add up to its PLD, and their means to the mean PLD.
 
@@ -240,9 +240,9 @@ def causes(
     if fixes and instances is not None:
         all_fixes = fixes_of(results, instances, workers)
     return Causes(
-        classes,
-        mean,
-        pld,
+        classes=classes,
+        mean=mean,
+        pld=pld,
         thresholds=chosen,
         fixes=all_fixes,
         tokens=results.tokens,

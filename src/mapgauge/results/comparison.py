@@ -76,7 +76,7 @@ Differences: TypeAlias = dict[tuple[str, str], dict[str, dict[str, Difference]]]
 Pairs: TypeAlias = Literal["all", "first"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison(TestedDifferences):
     """Values of several methods with intervals, and the differences between each pair of methods."""
 

@@ -163,9 +163,9 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
         hashes = ["", ""]  # what is read again has the frames of the lost chunks too
     rows = FolderRows(folder)
     return Results(
-        settings,
-        about.metrics,
-        settings.classes or (),
+        protocol=settings,
+        metrics=about.metrics,
+        class_names=settings.classes or (),
         ranges=about.rings,
         records=InputRecords.known(x, y),
         frames_missing=merged.missing,
@@ -189,7 +189,7 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
     )
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Merged:
     """What the finished chunks of a folder have together. Lists of two are for predictions and truth."""
 

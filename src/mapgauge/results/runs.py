@@ -73,7 +73,7 @@ class Spread(NamedTuple):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class RunComparison:
     """Values of methods with several runs, and the differences between each pair of methods."""
 

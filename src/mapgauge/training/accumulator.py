@@ -454,9 +454,9 @@ class Accumulator:
             text = f"{counted(self._repeats, 'frame')} dropped with a token that was seen before"
             dropped.append(Finding("note", "dropped-repeated", text, count=self._repeats))
         return Results(
-            protocol,
-            metrics,
-            classes,
+            protocol=protocol,
+            metrics=metrics,
+            class_names=classes,
             ranges=(),
             records=InputRecords.known(x, y),
             frames_missing=int(rows.tally[:, 2].sum()),

@@ -288,9 +288,9 @@ def _job(
     classes = (predictions.classes, truth.classes)
     forward = (predictions.forward, truth.forward)
     return Job(
-        protocol,
-        metrics,
-        rings,
+        protocol=protocol,
+        metrics=metrics,
+        rings=rings,
         unknown=unknown,
         degenerate=degenerate,
         by_scene=plan.by_scene,

@@ -34,7 +34,7 @@ from mapgauge.typing import Degenerate, Forward
 from mapgauge.version import __version__
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """The settings with which every chunk is evaluated."""
 

@@ -254,7 +254,9 @@ class ScoredDocument(Document):
         for name, values in self.document["values"].items():
             bounds = self.document["intervals"].get(name, {})
             rows.append([name, *(_cell(values.get(key), bounds.get(key)) for key in keys)])
-        yield Table(f"{self.document['name']}, with 95 % intervals", ["class", *map(title_of, keys)], rows)
+        yield Table(
+            title=f"{self.document['name']}, with 95 % intervals", header=["class", *map(title_of, keys)], rows=rows
+        )
         if self.scored is not None:
             yield from self._findings(self.scored)
 
@@ -344,7 +346,13 @@ class BoardDocument(Document):
             for row in self.board["rows"]
         ]
         yield Line(printable(self.board["statement"]))
-        yield Table(self.board["challenge"], ["rank", "name", title_of(key), "ties with"], rows, fixed=2, ids=1)
+        yield Table(
+            title=self.board["challenge"],
+            header=["rank", "name", title_of(key), "ties with"],
+            rows=rows,
+            fixed=2,
+            ids=1,
+        )
         for note in self.board["notes"]:
             yield Line(printable(note))
 
@@ -432,7 +440,9 @@ class VerifiedDocument(Document):
         wrong = self.verification.wrong
         if wrong:
             rows = [[row.kind, row.name, _plain(row.said), _plain(row.found)] for row in wrong[:_MOST]]
-            yield Table("What differs", ["kind", "name", "in the file", "from its inputs"], rows, fixed=4)
+            yield Table(
+                title="What differs", header=["kind", "name", "in the file", "from its inputs"], rows=rows, fixed=4
+            )
         if len(wrong) > _MOST:
             yield Line(f"{len(wrong) - _MOST} more are in --json")
 

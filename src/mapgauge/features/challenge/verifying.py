@@ -153,7 +153,8 @@ def verify(
     else:
         recorded = load_results(path)
         document = None
-        protocol, metrics = recorded.protocol, recorded.metrics
+        protocol = recorded.protocol
+        metrics = recorded.metrics
         version = recorded.version
         digests = {"predictions": recorded.inputs[0].hash, "truth": recorded.inputs[1].hash}
     sides = _read(recorded, (predictions, truth))

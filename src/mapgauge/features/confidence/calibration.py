@@ -15,7 +15,7 @@ from mapgauge.typing import Floats, Indices
 BINS = 10
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Reliability:
     """Bins of confidence, the expected calibration error, and the Brier score with its parts."""
 

@@ -63,7 +63,7 @@ class CommonThreshold(NamedTuple):
 _ROUNDED = "PLD at threshold"  # the title of the column with confidences that are rounded at the threshold
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Confidence:
     """What confidences are worth, for each class.
 

@@ -52,7 +52,7 @@ class BlockPairs(NamedTuple):
         return growth, hits, assigned
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Solved:
     """The predictions of all classes, as columns, and the truth of each frame and class.
 

@@ -69,7 +69,7 @@ PoseNoise: TypeAlias = tuple[float, float, float]
 NOISES: dict[str, PoseNoise] = {"rtmap": (0.75, 1.5, 0.85)}  # of the experiments of RTMap, arXiv 2507.00980
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class GlobalMap:
     """Maps of scenes against the truth of their regions. A scene is one frame of ``results``."""
 

@@ -26,7 +26,7 @@ Csr: TypeAlias = tuple[Indices, Indices, Floats]  # first edge of each node, tar
 Directions: TypeAlias = NDArray[np.bool_]  # (edges, 2): whether an edge leads forward, and backward
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GraphSettings:
     """The distances of the graph scores, in metres. The defaults are those of CGNet and RoadNet.
 
@@ -175,7 +175,7 @@ class Roads:
         return splits
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Samples:
     """The nodes of graphs and points on their edges, joined by short edges. Opposite edges share their points."""
 

@@ -192,7 +192,7 @@ def _snapped(samples: Samples, roads: Roads, radius: float) -> tuple[Indices, Sa
 Parity: TypeAlias = Literal["cgnet"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GraphScores:
     """The graph scores of one frame. A score is None if there is nothing to score, and is then left out of means."""
 
@@ -359,7 +359,7 @@ def _row(name: str, title: str, *parts: Sequence[Value]) -> Metric:
     for main, *_ in parts:
         part = f"{main.part}_left_out".strip("_")
         title_of = f"{main.title} left out"
-        left_out.append(Value(f"{main.key}_left_out", part, title_of, limits=(0.0, math.inf)))
+        left_out.append(Value(key=f"{main.key}_left_out", part=part, title=title_of, limits=(0.0, math.inf)))
     return Metric(
         name=name,
         title=title,

@@ -49,7 +49,7 @@ class Elements:
     score: Floats  # the weight of each link before the floor
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class FrameGraphs:
     """Both sides of a frame and the distances between their elements."""
 

@@ -344,7 +344,10 @@ NETWORK_PLD = Metric(
             for key in _ENTROPIES
         ),
         *(Value(key=f"network_{name}", part=name, title=name, role="part") for name in PARTS),
-        *(Value(key, key, key.replace("_", " "), limits=(0.0, math.inf)) for key in (*_COUNTS, "network_gap")),
+        *(
+            Value(key=key, part=key, title=key.replace("_", " "), limits=(0.0, math.inf))
+            for key in (*_COUNTS, "network_gap")
+        ),
     ),
     rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),
     setting=Setting("cutoffs", "cutoff"),

@@ -38,7 +38,7 @@ LIMITS: Options = {"mip_max_nodes": 2000}  # for programmes that choose whole ru
 Near = tuple[Indices, Indices, Floats]  # near pairs: see ``kernels.py``
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Task:
     """Two networks and their near pairs."""
 

@@ -307,7 +307,7 @@ _RELEASES = {"v1.0": "v1.0 and v2.0", "v1.1": "v1.1 and v2.1"}
 _TOP_COLUMNS = ("precision", "vertices")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _Vertices:
     """Lanes, and the lanes or traffic elements that they are linked with, numbered one after the other."""
 
@@ -515,8 +515,8 @@ F_LANE = _metric(
     symbol="F",
     values=(
         Value(key="f_lane", part="", title="F", role="main"),
-        Value("f_lane_precision", "precision", "precision"),
-        Value("f_lane_recall", "recall", "recall"),
+        Value(key="f_lane_precision", part="precision", title="precision"),
+        Value(key="f_lane_recall", part="recall", title="recall"),
     ),
     rows=SumRows(_COLUMNS, _score, _values),
     settings_type=FLaneSettings,

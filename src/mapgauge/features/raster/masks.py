@@ -38,7 +38,7 @@ class _File(msgspec.Struct):
     results: dict[str, _MaskFrame]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MaskIou:
     """IoU of masks, over the pixels of all frames."""
 

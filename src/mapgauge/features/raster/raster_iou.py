@@ -91,8 +91,8 @@ RASTER_IOU = Metric(
     lower_is_better=False,
     values=(
         Value(key="raster_iou", part="", title="IoU", role="main"),
-        Value("raster_recall", "recall", "recall of pixels", lower_is_better=False),
-        Value("raster_precision", "precision", "precision of pixels", lower_is_better=False),
+        Value(key="raster_recall", part="recall", title="recall of pixels", lower_is_better=False),
+        Value(key="raster_precision", part="precision", title="precision of pixels", lower_is_better=False),
     ),
     rows=SumRows(("shared", "predicted", "true"), _pooled, _pooled_values),
     setting=Setting("floors", "floor", ""),

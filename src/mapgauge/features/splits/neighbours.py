@@ -264,7 +264,7 @@ class _Search:
                 self._saved = monotonic()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class FrameIndex:
     """Two sets of frames, resampled, with what bounds and distances between them need."""
 

@@ -34,7 +34,7 @@ _CLEARLY = 1.4  # times as far; regions are usually twice as long as wide
 _ROWS = 64  # frames whose distances to all positions are in memory at once
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SplitOverlap:
     """The distances of validation frames to the nearest training frames."""
 

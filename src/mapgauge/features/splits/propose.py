@@ -24,7 +24,7 @@ CELL = 200.0  # metres; the side of the squares that are given to one split
 _FAR_OFF = 0.05  # a share of a group that is farther from the wanted one is noted
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Proposal:
     """Token lists that are disjoint in space."""
 

@@ -47,7 +47,7 @@ class Transitions(NamedTuple):
     sums: Floats  # (transitions, classes, 6): the five parts of PLD and the mass
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Consistency:
     """How much the output changes from frame to frame, for each class and lag.
 
@@ -270,7 +270,7 @@ def consistency(
     True
     """
     wanted = check_lags(lags)
-    settings = Protocol("consistency", classes=None, spacing=spacing, cutoffs=(check_cutoff("cutoff", cutoff),))
+    settings = Protocol(name="consistency", classes=None, spacing=spacing, cutoffs=(check_cutoff("cutoff", cutoff),))
     check_draws(samples, level, seed)
     drives = drives_of(predictions, poses, scenes)
     if classes is None:

@@ -408,7 +408,8 @@ def _narrow(column: NDArray[Any]) -> NDArray[Any]:
     """Return whole numbers in as few bytes as they need."""
     if column.dtype.kind != "i" or not column.size:
         return column
-    low, high = int(column.min()), int(column.max())
+    low = int(column.min())
+    high = int(column.max())
     for kind in (np.uint8, np.int16):
         if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
             return column.astype(kind)

@@ -515,8 +515,8 @@ def _assignment(method: Given, token: str) -> Assignment:
         raise InvalidInput(f"{method.name or 'frames'}: no frame {token!r}, which is in the scene of the first method")
     lines = method[token]
     if method.confidence is None:
-        return Assignment(token, [], lines, matches=[], forward=method.forward)
-    return Assignment(token, lines, [], matches=[], forward=method.forward)
+        return Assignment(token=token, predictions=[], truth=lines, matches=[], forward=method.forward)
+    return Assignment(token=token, predictions=lines, truth=[], matches=[], forward=method.forward)
 
 
 def paints_of(frames: Sequence[Assignment]) -> list[Paint] | None:

@@ -16,7 +16,11 @@ SIZE = (4.0, 2.1)  # inches: 1200 x 630 pixels at the resolution of figures
 LETTERS = 92  # of a line of the answer
 LINES = 6  # of the answer
 MOST_VALUES = 2  # methods up to which the values are written
-INK, QUIET, RAIL, TRACK = "#1b1f24", "#57606a", "#d0d7de", "#f0f2f5"
+# The colours of the page, as in its styles.
+INK = "#1b1f24"
+QUIET = "#57606a"
+RAIL = "#d0d7de"
+TRACK = "#f0f2f5"
 
 
 def write_card(
