@@ -98,7 +98,9 @@ def test_scenes_out_of_order_with_equal_times_or_of_one_frame(predictions: mg.Ma
 
 def test_near_lines_have_their_chamfer_distance(rng: np.random.Generator) -> None:
     x, y = (rng.normal(0, 3, (n, 1, 2)) + rng.normal(0, 1, (n, 10, 2)) for n in (90, 80))
-    whole, near = chamfer(x[:, None], y), near_chamfer(x, y, 1.5)
+    rows, columns = np.indices((len(x), len(y)))
+    whole = chamfer(x[rows.ravel()], y[columns.ravel()]).reshape(len(x), len(y))
+    near = near_chamfer(x, y, 1.5)
     assert np.count_nonzero(np.isinf(near)) > 1000
     assert np.isinf(near[whole > 4]).any()
     assert (near == whole)[whole <= 1.5].all()

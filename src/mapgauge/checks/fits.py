@@ -14,7 +14,8 @@ from mapgauge.checks.neighbours import (
     POINTS,
     AxisTurn,
     Motion,
-    chamfer,
+    chamfer_of_pairs,
+    coarse_frames,
     evenly,
     most_confident,
     rows_with_points,
@@ -95,51 +96,107 @@ def rows_of(side: MapFrames, frame: int, table: Indices | None) -> Indices:
     return known
 
 
-def lines_of(side: MapFrames, rows: Indices, table: Indices | None) -> FittedLines:
-    """Return some lines of a frame. Without a table, classes do not count."""
-    rows = spread(side, rows, _LINES)
-    if table is None:
-        label = np.full(len(rows), _ANY)
-    else:
-        label = table[side.label[rows]]
-    return FittedLines(_coarse(side, rows), label)
+def lines_of(side: MapFrames, rows: Sequence[Indices], table: Indices | None) -> list[FittedLines]:
+    """Return some lines of each frame, whose rows are given. Without a table, classes do not count."""
+    chosen = [spread(side, of_frame, _LINES) for of_frame in rows]
+    lines = []
+    for points, of_frame in zip(coarse_frames(side, chosen), chosen, strict=True):
+        if table is None:
+            label = np.full(len(of_frame), _ANY)
+        else:
+            label = table[side.label[of_frame]]
+        lines.append(FittedLines(np.clip(points[..., :2], -_OUT_OF_REACH, _OUT_OF_REACH), label))
+    return lines
 
 
-def _coarse(side: MapFrames, rows: Indices) -> Points:
-    """Resample lines to a few points at equal distances, in the plane."""
-    lines = side.polylines.pick(rows)
-    coords = np.clip(lines.coords[:, :2], -_OUT_OF_REACH, _OUT_OF_REACH)
-    first = lines.offsets[:-1]
-    last = lines.offsets[1:] - 1
-    # All lines are laid one after another, 1 m apart, so that one call interpolates all of them.
-    step = np.hypot(*np.diff(coords, axis=0).T)
-    step[last[:-1]] = 1.0
-    along = np.concatenate([[0.0], step.cumsum()])
-    share = np.linspace(0, 1, POINTS)
-    at = along[first][:, None] * (1 - share) + along[last][:, None] * share
-    return np.stack([np.interp(at, along, coords[:, k]) for k in (0, 1)], axis=2)
+@dataclass(frozen=True, kw_only=True)
+class LinePairs:
+    """Predictions and truth of several frames, one after another, and which of their lines may be compared.
 
-
-def distances(predictions: FittedLines, truth: FittedLines, most: float = FARTHEST) -> Floats:
-    """Return one row per prediction: Chamfer distances to the truth of its class, at most ``most``."""
-    x = predictions.points
-    y = truth.points
-    matrix = np.full((len(x), len(y)), most)
-    gap = np.maximum(x.min(axis=1)[:, None] - y.max(axis=1), y.min(axis=1) - x.max(axis=1)[:, None])
-    rows, columns = np.nonzero((gap < most).all(axis=2) & (predictions.label[:, None] == truth.label))
-    matrix[rows, columns] = np.minimum(chamfer(x[rows], y[columns]), most)
-    return matrix
-
-
-def distance(predictions: FittedLines, truth: FittedLines) -> float:
-    """Return the mean distance in metres to the nearest line of the other side, the smaller of both directions.
-
-    A model that finds few lines is near in one direction, and a model with many false lines in the other.
+    A frame may stand here several times, each time with the truth of another frame.
     """
-    matrix = distances(predictions, truth)
-    if not matrix.size:
-        return FARTHEST
-    return float(min(matrix.min(axis=1).mean(), matrix.min(axis=0).mean()))
+
+    predictions: Points  # (lines, POINTS, 2)
+    truth: Points  # (lines, POINTS, 2)
+    predicted: Indices  # (pairs,): pairs of lines of the same frame and class, prediction by prediction
+    true: Indices  # (pairs,)
+    sizes: tuple[Indices, Indices]  # (frames,): number of predictions and of true lines of each frame
+
+    @classmethod
+    def of(cls, frames: Sequence[tuple[FittedLines, FittedLines]]) -> "LinePairs":
+        """Return the lines of some frames, each given by its predictions and a truth."""
+        predicted = [np.empty(0, np.int64)]
+        true = [np.empty(0, np.int64)]
+        first_prediction = 0
+        first_truth = 0
+        for predictions, truth in frames:
+            rows, columns = np.nonzero(predictions.label[:, None] == truth.label)
+            predicted.append(rows + first_prediction)
+            true.append(columns + first_truth)
+            first_prediction += len(predictions.label)
+            first_truth += len(truth.label)
+        none = np.empty((0, POINTS, 2))
+        return cls(
+            predictions=np.concatenate([none, *(predictions.points for predictions, _ in frames)]),
+            truth=np.concatenate([none, *(truth.points for _, truth in frames)]),
+            predicted=np.concatenate(predicted),
+            true=np.concatenate(true),
+            sizes=(
+                np.array([len(predictions.label) for predictions, _ in frames], np.int64),
+                np.array([len(truth.label) for _, truth in frames], np.int64),
+            ),
+        )
+
+    @cached_property
+    def _boxes(self) -> tuple[Points, Points]:
+        """The lowest and the highest coordinates of the true line of each pair."""
+        return self.truth.min(axis=1)[self.true], self.truth.max(axis=1)[self.true]
+
+    def near(self, points: Points, most: float = FARTHEST) -> tuple[Indices, Indices, Floats]:
+        """Return the pairs whose Chamfer distance is below ``most``, and these distances.
+
+        Args:
+            points: The predictions after a motion.
+            most: Metres.
+        """
+        low, high = self._boxes
+        above = points.min(axis=1)[self.predicted] - high
+        below = low - points.max(axis=1)[self.predicted]
+        # No Chamfer distance is shorter than the gap between the boxes.
+        candidates = np.flatnonzero((np.maximum(above, below) < most).all(axis=1))
+        predicted = self.predicted[candidates]
+        true = self.true[candidates]
+        apart = chamfer_of_pairs(points, self.truth, predicted, columns=true)
+        within = apart < most
+        return predicted[within], true[within], apart[within]
+
+    def nearest(self, points: Points, most: float = FARTHEST) -> tuple[Floats, Floats]:
+        """Return the distance of each prediction from the nearest true line, and of each true line, at most ``most``.
+
+        Args:
+            points: The predictions after a motion.
+            most: Metres.
+        """
+        predicted, true, apart = self.near(points, most)
+        of_prediction = np.full(len(self.predictions), most)
+        of_truth = np.full(len(self.truth), most)
+        np.minimum.at(of_prediction, predicted, apart)
+        np.minimum.at(of_truth, true, apart)
+        return of_prediction, of_truth
+
+    def distances(self, motion: Motion = np.asarray) -> Floats:
+        """Return the distance of each frame from its truth after a motion of the predictions.
+
+        It is the mean distance in metres to the nearest line of the other side, the smaller of both directions. A model
+        that finds few lines is near in one direction, and a model with many false lines in the other.
+        """
+        means = []
+        for nearest, size in zip(self.nearest(motion(self.predictions)), self.sizes, strict=True):
+            frame = np.repeat(np.arange(len(size)), size)
+            total = np.bincount(frame, nearest, len(size))
+            means.append(total / np.maximum(size, 1))
+        filled = (self.sizes[0] > 0) & (self.sizes[1] > 0)
+        return np.where(filled, np.minimum(*means), FARTHEST)
 
 
 @dataclass(frozen=True)
@@ -166,36 +223,42 @@ class Fits:
         else:
             x_table = None
             y_table = None
-        frames = []
+        chosen = []
+        predicted = []
+        true = []
         for token in evenly(tokens, FRAMES):
             y = rows_of(truth, truth.index[token], y_table)
             x = rows_of(predictions, predictions.index[token], x_table)
             if not len(x) or not len(y):
                 continue
-            sure = most_confident(predictions, x, len(y))
-            frames.append(Fit(token, lines_of(predictions, sure, x_table).moved(turn), lines_of(truth, y, y_table)))
-        return cls(tuple(frames), predictions, truth, turn=turn, tables=(x_table, y_table), order=_in_order(truth))
+            chosen.append(token)
+            predicted.append(most_confident(predictions, x, len(y)))
+            true.append(y)
+        lines = zip(chosen, lines_of(predictions, predicted, x_table), lines_of(truth, true, y_table), strict=True)
+        frames = tuple(Fit(token, x.moved(turn), y) for token, x, y in lines)
+        return cls(frames, predictions, truth, turn=turn, tables=(x_table, y_table), order=_in_order(truth))
+
+    @cached_property
+    def pairs(self) -> LinePairs:
+        """The lines of all frames, each with its own truth."""
+        return LinePairs.of([(frame.predictions, frame.truth) for frame in self.frames])
 
     @cached_property
     def own(self) -> Floats:
         """The distance of each frame from its own truth."""
-        return self.after(np.asarray)
-
-    def after(self, motion: Motion) -> Floats:
-        """Return the distance of each frame from its own truth after a motion."""
-        return np.array([distance(frame.predictions.moved(motion), frame.truth) for frame in self.frames])
+        return self.pairs.distances()
 
     @cached_property
     def others(self) -> Floats:
         """The distance of each frame from the truth of other frames: the median of three."""
         number = len(self.frames)
         rows = []
-        for k, frame in enumerate(self.frames):
-            others = [self.frames[(k + quarter * number // 4) % number] for quarter in _OTHERS]
-            rows.append([distance(frame.predictions, other.truth) for other in others])
-        if not rows:
-            return np.empty(0)
-        middle: Floats = np.median(np.array(rows), axis=1)
+        for quarter in _OTHERS:
+            away = quarter * number // 4
+            others = self.frames[away:] + self.frames[:away]
+            pairs = zip(self.frames, others, strict=True)
+            rows.append(LinePairs.of([(frame.predictions, other.truth) for frame, other in pairs]).distances())
+        middle: Floats = np.median(np.array(rows), axis=0)
         return middle
 
     @cached_property
@@ -212,17 +275,24 @@ class Fits:
         """The distance of each frame from the truth of the previous and the next frame; NaN if there is none."""
         place = {frame: k for k, frame in enumerate(self.order)}
         scenes = self.truth.scenes
-        result = np.full((2, len(self.frames)), np.nan)
+        found = []  # direction and number of a frame
+        rows = []  # of the truth beside it
         for k, frame in enumerate(self.frames):
             index = self.truth.index[frame.token]
-            for row, step in enumerate((-1, 1)):
+            for direction, step in enumerate((-1, 1)):
                 at = place[index] + step
                 if not 0 <= at < len(self.order):
                     continue
                 other = self.order[at]
-                rows = rows_of(self.truth, other, self.tables[1])
-                if len(rows) and (scenes is None or scenes[other] == scenes[index]):
-                    result[row, k] = distance(frame.predictions, lines_of(self.truth, rows, self.tables[1]))
+                beside = rows_of(self.truth, other, self.tables[1])
+                if len(beside) and (scenes is None or scenes[other] == scenes[index]):
+                    found.append((direction, k))
+                    rows.append(beside)
+        lines = lines_of(self.truth, rows, self.tables[1])
+        pairs = [(self.frames[k].predictions, truth) for (_, k), truth in zip(found, lines, strict=True)]
+        result = np.full((2, len(self.frames)), np.nan)
+        for (direction, k), distance in zip(found, LinePairs.of(pairs).distances().tolist(), strict=True):
+            result[direction, k] = distance
         return result[0], result[1]
 
     @cached_property
@@ -239,7 +309,7 @@ class Fits:
         """
         matrix = start.matrix
         shift = np.array(start.shift)
-        lines = LinesToFit.of(frames)
+        lines = LinePairs.of([(frame.predictions, frame.truth) for frame in frames])
         for _ in range(_STEPS):
             left, right = _equations(lines, lines.predictions @ matrix.T + shift)
             if len(right) < len(left.T) * POINTS:
@@ -256,80 +326,47 @@ class Fits:
         return Similarity(scale, degrees, (float(shift[0]), float(shift[1])))
 
 
-class LinesToFit(NamedTuple):
-    """The lines of several frames one after another, and which of them may be compared."""
-
-    predictions: Points  # (lines, POINTS, 2)
-    truth: Points  # (lines, POINTS, 2)
-    predicted: Indices  # (pairs,): pairs of lines of the same frame and class, prediction by prediction
-    true: Indices  # (pairs,)
-
-    @classmethod
-    def of(cls, frames: Sequence[Fit]) -> "LinesToFit":
-        """Return the lines of some frames."""
-        predicted = [np.empty(0, np.int64)]
-        true = [np.empty(0, np.int64)]
-        first_prediction = 0
-        first_truth = 0
-        for frame in frames:
-            rows, columns = np.nonzero(frame.predictions.label[:, None] == frame.truth.label)
-            predicted.append(rows + first_prediction)
-            true.append(columns + first_truth)
-            first_prediction += len(frame.predictions.label)
-            first_truth += len(frame.truth.label)
-        none = np.empty((0, POINTS, 2))
-        return cls(
-            np.concatenate([none, *(frame.predictions.points for frame in frames)]),
-            np.concatenate([none, *(frame.truth.points for frame in frames)]),
-            np.concatenate(predicted),
-            np.concatenate(true),
-        )
-
-    def nearest(self, points: Points) -> tuple[Indices, Indices]:
-        """Return the predictions that have a true line within reach, and the nearest true line of each.
-
-        Args:
-            points: The predictions after a motion.
-        """
-        low = points.min(axis=1)[self.predicted] - self.truth.max(axis=1)[self.true]
-        high = self.truth.min(axis=1)[self.true] - points.max(axis=1)[self.predicted]
-        near = np.flatnonzero((np.maximum(low, high) < FARTHEST).all(axis=1))
-        predicted = self.predicted[near]
-        true = self.true[near]
-        apart = chamfer(points[predicted], self.truth[true])
-        within = apart < FARTHEST
-        predicted = predicted[within]
-        true = true[within]
-        # The nearest true line of each prediction comes first, and of those that are as near the first one.
-        order = np.lexsort((true, apart[within], predicted))
-        found, first = np.unique(predicted[order], return_index=True)
-        return found, true[order][first]
+def _nearest_lines(fitted: LinePairs, points: Points) -> tuple[Indices, Indices]:
+    """Return the predictions that have a true line within reach, and the nearest true line of each."""
+    predicted, true, apart = fitted.near(points)
+    # The nearest true line of each prediction comes first, and of those that are as near the first one.
+    order = np.lexsort((true, apart, predicted))
+    found, first = np.unique(predicted[order], return_index=True)
+    return found, true[order][first]
 
 
-def _equations(fitted: LinesToFit, points: Points) -> tuple[Points, Floats]:
+def _equations(fitted: LinePairs, points: Points) -> tuple[Points, Floats]:
     """Return the linear equations for a small change that moves points onto the nearest line of their class.
 
     The unknowns are the growth, the angle in radians and the shift in x and y.
     """
-    found, nearest = fitted.nearest(points)
-    points = points[found]
-    lines = fitted.truth[nearest]
-    # Both are (lines, 1, segments, 2).
-    start = lines[:, None, :-1]
-    along = np.diff(lines, axis=1)[:, None]
-    square = np.maximum(np.square(along).sum(axis=-1), 1e-12)
-    place = ((points[:, :, None] - start) * along).sum(axis=-1) / square
-    foot = start + np.clip(place, 0, 1)[..., None] * along
-    segment = np.square(points[:, :, None] - foot).sum(axis=-1).argmin(axis=-1)
-    i, k = np.indices(segment.shape)
-    beside = (place[i, k, segment] > 0) & (place[i, k, segment] < 1)  # not beyond the end of a segment
-    direction = along[i, 0, segment] / np.sqrt(square[i, 0, segment])[..., None]
-    normal = np.stack([-direction[..., 1], direction[..., 0]], axis=-1)[beside]
-    missing = ((foot[i, k, segment][beside] - points[beside]) * normal).sum(axis=-1)
-    x, y = points[beside].T
-    growth = normal[:, 0] * x + normal[:, 1] * y
-    turn = normal[:, 1] * x - normal[:, 0] * y
-    return np.column_stack([growth, turn, normal]), missing
+    found, nearest = _nearest_lines(fitted, points)
+    # Lines come last, so that numpy computes many of them at once: (POINTS, 1, lines) and (POINTS - 1, lines).
+    x, y = points[found].transpose(2, 1, 0)[:, :, None]
+    lines = np.ascontiguousarray(fitted.truth[nearest].transpose(2, 1, 0))
+    start_x, start_y = lines[:, :-1]
+    along_x, along_y = np.diff(lines, axis=1)
+    square = np.maximum(np.square(along_x) + np.square(along_y), 1e-12)
+    place = ((x - start_x) * along_x + (y - start_y) * along_y) / square
+    on_segment = np.clip(place, 0, 1)
+    missing_x = start_x + on_segment * along_x - x
+    missing_y = start_y + on_segment * along_y - y
+    segment = (np.square(missing_x) + np.square(missing_y)).argmin(axis=1)  # (POINTS, lines)
+    at, line = np.indices(segment.shape)
+    own = place[at, segment, line]
+    beside = (own > 0) & (own < 1)  # not beyond the end of a segment
+    at = at[beside]
+    line = line[beside]
+    segment = segment[beside]
+    length = np.sqrt(square[segment, line])
+    normal_x = -along_y[segment, line] / length
+    normal_y = along_x[segment, line] / length
+    missing = missing_x[at, segment, line] * normal_x + missing_y[at, segment, line] * normal_y
+    x = x[at, 0, line]
+    y = y[at, 0, line]
+    growth = normal_x * x + normal_y * y
+    turn = normal_y * x - normal_x * y
+    return np.column_stack([growth, turn, normal_x, normal_y]), missing
 
 
 def _in_order(truth: MapFrames) -> tuple[int, ...]:
@@ -357,27 +394,23 @@ def ranking(fits: Fits, near: float) -> Ranking | None:
     predictions = fits.predictions
     if predictions.confidence is None:
         return None
-    hit = []
-    found = []
-    confidence = []
+    chosen = []
     for frame in fits.frames:
         # All predictions, not only the most confident.
-        rows = spread(predictions, rows_of(predictions, predictions.index[frame.token], fits.tables[0]), _LINES)
-        matrix = distances(lines_of(predictions, rows, fits.tables[0]).moved(fits.turn), frame.truth, near)
-        hit.append(matrix.min(axis=1) < near)
-        found.append(matrix.min(axis=0) < near)
-        confidence.append(predictions.confidence[rows])
-    if hit:
-        is_hit = np.concatenate(hit)
-    else:
-        is_hit = np.empty(0, np.bool_)
+        rows = rows_of(predictions, predictions.index[frame.token], fits.tables[0])
+        chosen.append(spread(predictions, rows, _LINES))
+    lines = zip(lines_of(predictions, chosen, fits.tables[0]), fits.frames, strict=True)
+    pairs = LinePairs.of([(own.moved(fits.turn), frame.truth) for own, frame in lines])
+    of_prediction, of_truth = pairs.nearest(pairs.predictions, near)
+    is_hit = of_prediction < near
+    is_found = of_truth < near
     hits = int(np.count_nonzero(is_hit))
     others = int(np.count_nonzero(~is_hit))
     if not hits or not others:
         return None
-    values = np.concatenate(confidence)
+    values = predictions.confidence[np.concatenate(chosen)]
     _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
     rank = sizes.cumsum() - (sizes - 1) / 2  # equal confidences have the mean of their ranks
     area = (float(rank[group[is_hit]].sum()) - hits * (hits + 1) / 2) / (hits * others)
     error = float(np.sqrt((hits + others + 1) / (12 * hits * others)))
-    return Ranking(area, error, hits, others=others, found=float(np.concatenate(found).mean()))
+    return Ranking(area, error, hits, others=others, found=float(is_found.mean()))

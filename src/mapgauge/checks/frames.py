@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mapgauge.checks import confidences
 from mapgauge.checks.context import Context
-from mapgauge.checks.fits import FARTHEST, Fits, Similarity, distance
+from mapgauge.checks.fits import FARTHEST, Fits, LinePairs, Similarity
 from mapgauge.checks.neighbours import TURNS, AxisTurn
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, share_of
@@ -138,7 +138,7 @@ def moved(context: Context) -> Iterator[Finding]:
     if abs(fit.scale - 1) < _SCALE and abs(fit.degrees) < _ANGLE and max(map(abs, fit.shift)) < _SHIFT:
         return
     before = fits.own
-    after = fits.after(fit)
+    after = fits.pairs.distances(fit)
     if not (after.mean() < _CLOSER * before.mean() and np.mean(after < before) > _BETTER):
         return
     if fit.scale < 1 - _SCALE and not _own_is_nearest(fits, fit):
@@ -184,7 +184,7 @@ def _fitted(fits: Fits) -> Similarity:
             fits.frames[::step], fits.predictions, fits.truth, turn=fits.turn, tables=fits.tables, order=fits.order
         )
         refined = [some.similarity(start, some.frames) for start in starts]
-        start = min(refined, key=lambda fit: float(some.after(fit).mean()))
+        start = min(refined, key=lambda fit: float(some.pairs.distances(fit).mean()))
     return fits.similarity(start, fits.frames[:: len(fits.frames) // _FITTED + 1])
 
 
@@ -246,13 +246,10 @@ def turned_frames(context: Context) -> Iterator[Finding]:
 def _common_turn(fits: Fits) -> tuple[AxisTurn | None, Flags]:
     """Return the turn that many frames have in common, and the frames; None if there is none."""
     suspects = np.flatnonzero(fits.enough & (fits.share > _OFF))
-    turns: dict[int, int] = {}  # by frame
-    for i in suspects.tolist():
-        frame = fits.frames[i]
-        after = [distance(frame.predictions.moved(turn), frame.truth) for turn in TURNS]
-        best = int(np.argmin(after))
-        if after[best] < _TURNED * fits.own[i]:
-            turns[i] = best
+    pairs = LinePairs.of([(fits.frames[i].predictions, fits.frames[i].truth) for i in suspects.tolist()])
+    after = np.array([pairs.distances(turn) for turn in TURNS])
+    is_turned = after.min(axis=0) < _TURNED * fits.own[suspects]
+    turns = dict(zip(suspects[is_turned].tolist(), after.argmin(axis=0)[is_turned].tolist(), strict=True))  # by frame
     flags = np.zeros(len(fits.frames), np.bool_)
     if not turns:
         return None, flags
@@ -274,10 +271,11 @@ def turned_classes(context: Context) -> Iterator[Finding]:
         lines = sum(len(y.label) for _, y in pairs)
         if lines < _LINES or len(pairs) < _FEW:
             continue
-        here = float(np.mean([distance(x, y) for x, y in pairs]))
+        of_class = LinePairs.of(pairs)
+        here = float(of_class.distances().mean())
         if here < _FAR:
             continue
-        after = [float(np.mean([distance(x.moved(turn), y) for x, y in pairs])) for turn in TURNS]
+        after = [float(of_class.distances(turn).mean()) for turn in TURNS]
         best, second = np.argsort(after)[:2].tolist()
         if after[best] > _CLASS * here or after[best] > _SECOND * after[second]:
             continue

@@ -5,6 +5,7 @@ The distances tell whether axes are turned or classes swapped. They are never us
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -12,13 +13,14 @@ from numpy.typing import NDArray
 
 from mapgauge.errors import Remedy
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.typing import Indices, Points
+from mapgauge.typing import Floats, Indices, Points
 
 Motion: TypeAlias = Callable[[Points], Points]  # moves points (..., 2)
 T = TypeVar("T")
 
 POINTS = 10  # points per line
-_PAIRS = 4096  # lines that are compared at once
+_PAIRS = 512  # lines that are compared at once
+_LONGEST = 1e6  # metres; a longer step between two points counts as if it were so long
 _NEAR = 2.0  # metres; a truth instance votes for the class of its nearest prediction within this distance
 _VOTES = 3  # number of votes needed per class
 _WON = 0.6  # share of the votes that a class needs
@@ -44,19 +46,26 @@ class CheckedFrames(NamedTuple):
     @classmethod
     def of(cls, predictions: MapFrames, truth: MapFrames) -> "CheckedFrames":
         """Prepare two sides that have the same frames."""
-        frames = []
+        true = []
+        predicted = []
         for i in range(len(truth)):
             y = spread(truth, rows_with_points(truth, i), most=24)
             sure = most_confident(predictions, rows_with_points(predictions, i), 2 * len(y))
             x = spread(predictions, sure, most=100)  # there may be no confidences to choose by
             if len(x) and len(y):
-                checked = CheckedFrame(
-                    truth=coarse(truth, y),
+                true.append(y)
+                predicted.append(x)
+        frames = []
+        lines = zip(coarse_frames(truth, true), coarse_frames(predictions, predicted), strict=True)
+        for y, x, (y_lines, x_lines) in zip(true, predicted, lines, strict=True):
+            frames.append(
+                CheckedFrame(
+                    truth=y_lines,
                     truth_label=truth.label[y],
-                    predictions=coarse(predictions, x),
+                    predictions=x_lines,
                     label=predictions.label[x],
                 )
-                frames.append(checked)
+            )
         return cls(tuple(frames))
 
     @property
@@ -95,17 +104,28 @@ def near_chamfer(x: Points, y: Points, most: float) -> NDArray[np.float64]:
     distance = np.full((len(x), len(y)), np.inf)
     gap = np.maximum(x.min(axis=1)[:, None] - y.max(axis=1), y.min(axis=1) - x.max(axis=1)[:, None])
     rows, columns = np.nonzero((gap <= most * (1 + 1e-9)).all(axis=2))  # a mean may be rounded down
-    for first in range(0, len(rows), _PAIRS):
-        i = rows[first : first + _PAIRS]
-        j = columns[first : first + _PAIRS]
-        distance[i, j] = chamfer(x[i], y[j])
+    distance[rows, columns] = chamfer_of_pairs(x, y, rows, columns=columns)
     return distance
 
 
-def chamfer(x: Points, y: Points) -> NDArray[np.float64]:
-    """Return the Chamfer distances of pairs of lines ``(..., points, 2)``."""
-    square = sum(np.square(x[..., :, None, k] - y[..., None, :, k]) for k in (0, 1))
-    to_y, to_x = (np.sqrt(np.min(square, axis=axis)).mean(axis=-1) for axis in (-1, -2))
+def chamfer_of_pairs(x: Points, y: Points, rows: Indices, columns: Indices) -> Floats:
+    """Return the Chamfer distances of lines ``x[rows]`` and ``y[columns]``, some pairs after another."""
+    distance = np.empty(len(rows))
+    for first in range(0, len(rows), _PAIRS):
+        some = slice(first, first + _PAIRS)
+        distance[some] = chamfer(x[rows[some]], y[columns[some]])
+    return distance
+
+
+def chamfer(x: Points, y: Points) -> Floats:
+    """Return the Chamfer distances of pairs of lines ``(pairs, points, 2)``."""
+    # With the pairs last, numpy computes many of them at once.
+    x_at = np.ascontiguousarray(x.transpose(2, 1, 0))
+    y_at = np.ascontiguousarray(y.transpose(2, 1, 0))
+    square = np.square(x_at[0][:, None] - y_at[0])
+    square += np.square(x_at[1][:, None] - y_at[1])
+    to_y = np.sqrt(square.min(axis=1)).mean(axis=0)
+    to_x = np.sqrt(square.min(axis=0)).mean(axis=0)
     return np.asarray((to_y + to_x) / 2)
 
 
@@ -139,17 +159,26 @@ def spread(side: MapFrames, rows: Indices, most: int) -> Indices:
 
 def coarse(side: MapFrames, rows: Indices) -> Points:
     """Resample the instances to lines of a few points at equal distances."""
-    lines = np.empty((len(rows), POINTS, side.dimension))
-    picked = side.polylines.pick(rows)
-    steps = np.hypot(*np.diff(picked.coords[:, :2], axis=0).T)
-    ends = zip(picked.offsets[:-1].tolist(), picked.offsets[1:].tolist(), strict=True)
-    for line, (first, last) in zip(lines, ends, strict=True):
-        along = np.zeros(last - first)
-        steps[first : last - 1].cumsum(out=along[1:])
-        at = np.linspace(0, along[-1], POINTS)
-        for k in range(side.dimension):
-            line[:, k] = np.interp(at, along, picked.coords[first:last, k])
-    return lines
+    lines = side.polylines.pick(rows)
+    if not len(rows):
+        return np.empty((0, POINTS, side.dimension))
+    first = lines.offsets[:-1]
+    last = lines.offsets[1:] - 1
+    # All lines are laid one after another, 1 m apart, so that one call interpolates all of them. A broken line is not
+    # so long that the places of those after it are inexact.
+    step = np.minimum(np.hypot(*np.diff(lines.coords[:, :2], axis=0).T), _LONGEST)
+    step[last[:-1]] = 1.0
+    along = np.concatenate([[0.0], step.cumsum()])
+    share = np.linspace(0, 1, POINTS)
+    at = along[first][:, None] * (1 - share) + along[last][:, None] * share
+    return np.stack([np.interp(at, along, lines.coords[:, k]) for k in range(side.dimension)], axis=2)
+
+
+def coarse_frames(side: MapFrames, rows: Sequence[Indices]) -> list[Points]:
+    """Return the resampled instances of several frames, whose rows are given."""
+    together = coarse(side, np.concatenate([np.empty(0, np.int64), *rows]))
+    ends = np.cumsum([len(of_frame) for of_frame in rows]).tolist()
+    return [together[start:end] for start, end in pairwise([0, *ends])]
 
 
 @dataclass(frozen=True, slots=True)
