@@ -31,7 +31,7 @@ from mapgauge.io.pickles.tree import PickleTree, Rows, expect, points_of
 CLASSES = ("ped_crossing", "divider", "boundary")  # its authors call the last one contours
 _PARTS = {"predictions": "results", "truth": "groundTruth"}
 _REGION = np.array([60.0, 30.0])  # x_file = (x + 30) * 60 / 62 - 30, and y likewise
-_MARGIN = 2.0
+_MARGIN = 2.0  # metres that the public code adds before it divides, and does not add again when it multiplies
 
 
 def _is_results(content: Content) -> bool:

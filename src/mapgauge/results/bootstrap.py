@@ -19,7 +19,7 @@ from mapgauge.typing import Floats, Indices
 if TYPE_CHECKING:
     from mapgauge.results.results import Results
 
-SAMPLES = 1000
+SAMPLES = 1000  # draws of a bootstrap, unless another number is given
 Kind: TypeAlias = Literal["scene", "frame"]
 
 

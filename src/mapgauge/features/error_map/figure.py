@@ -36,7 +36,7 @@ from mapgauge.views.tiles import MARGIN, Areas, Tiles, areas_of, packed
 _Numbered: TypeAlias = list[tuple[int, ErrorPlace]]
 FOUND = "#B9BEC6"  # a piece that every frame found: grey, as truth that is found in other drawings
 _MIDDLE = "#EE9B3E"
-_AREAS = 12
+_AREAS = 12  # areas of a figure, unless another number is given
 _NUMBERED = 5  # worst places with a number, as many as ``mapgauge errors`` lists
 _LABELS = 0.2  # inches around an area, for its coordinates
 _APART = 0.45  # inches, at least, between two coordinates of an axis

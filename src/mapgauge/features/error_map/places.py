@@ -21,7 +21,7 @@ REACH = 1.0  # metres between the middles of two pieces of one run: one piece ma
 MISSED = 0.5  # share of the frames: a piece that is not found in fewer belongs to no missed run
 BESIDE = 0.5  # metres beside the true line, the median over frames: a piece that is closer belongs to no run beside it
 WORSE = 0.25  # of the share: a piece with a smaller difference belongs to no run of a difference
-COUNT = 10
+COUNT = 10  # places of a list, unless another number is given
 _OF_TWO = ("difference", "gained")  # kinds that compare a method with the first one
 
 

@@ -22,16 +22,17 @@ from mapgauge.features.graph_scores.graph_sampling import (
 from mapgauge.geometry.polylines import ranges
 from mapgauge.typing import Flags, Floats, Indices, Pairs, Points
 
+# The numbers of the public evaluator (datasets/topo_eval/geotopo.py and its APLS).
 _UNITS = 10  # per metre
-_SPACING = 2.5  # units
-_RADIUS = 5.0  # units
-_WALK = 80.0  # units
-_HALF_WIDTH = 150
+_SPACING = 2.5  # units between points along lanes
+_RADIUS = 5.0  # units: points that are closer match
+_WALK = 80.0  # units: how far TOPO walks from a matched pair
+_HALF_WIDTH = 150  # units, of the region
 _HALF_LENGTH = 300
-_EVERY = 10
-_SPLIT_RADIUS = 1.0  # metres
-_SNAP = 0.5  # metres
-_SHORTEST = 5.0  # metres
+_EVERY = 10  # TOPO begins at every tenth matched pair
+_SPLIT_RADIUS = 1.0  # metres between split points that match
+_SNAP = 0.5  # metres between a control point of APLS and its place in the other graph
+_SHORTEST = 5.0  # metres of a path of APLS
 _BOX = 0.05  # metres
 
 

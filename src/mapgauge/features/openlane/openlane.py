@@ -454,8 +454,9 @@ TOP_LL = _top_row("top_ll", "TOP_ll", SUCCESSOR, settings=TopSettings)
 TOP_LT = _top_row("top_lt", "TOP_lt", CONTROLLED_BY, settings=TopTrafficSettings)
 
 
+# Lanes are compared at -50, -49, ... 49 m, as in the public evaluator (f_score.py).
 FIRST = -50.0  # metres: the first place lies behind the vehicle
-PLACES = 100
+PLACES = 100  # a metre apart
 _COLUMNS = ("found", "right", "true", "predicted")
 
 

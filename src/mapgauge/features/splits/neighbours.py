@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mapgauge.kernels.lines import Lines
 
 CELLS_OF_CUTOFF = 6  # cells of the raster along the cutoff; more make bounds tighter and rasters larger
-MOST_CELLS = 1_000_000
+MOST_CELLS = 1_000_000  # of a raster; in a larger region, cells are larger
 STEP = 32  # frames that are compared together
 BLOCK = 64  # frames whose neighbours are searched before they are kept
 SECONDS = 10  # between two writes of the file of a search

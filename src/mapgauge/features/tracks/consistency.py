@@ -210,7 +210,7 @@ def _values(sums: Floats) -> Floats:
 
 
 BLOCK = 48  # transitions that are compared together
-LAGS = (1, 2, 5, 10)
+LAGS = (1, 2, 5, 10)  # frames between the two of a transition, unless others are given
 MARGIN = 2.0  # metres; see docs/how-to/consistency.md
 _FITS = 0.7  # output that fills a region covers at least this share of it along each axis
 _ENOUGH = 20  # instances; fewer need not fill a region

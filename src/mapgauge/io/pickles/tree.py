@@ -22,8 +22,9 @@ Rows: TypeAlias = Indices  # indices of values in the table
 
 _CONSTANTS = {int(op.NONE): None, int(op.FALSE): False, int(op.TRUE): True}
 _FIRST = 1 << 15  # values in the table at first
-_OUTLINE = 8
-_OUTLINE_DEPTH = 3
+# How much of a document an outline shows, by which a format is recognised.
+_OUTLINE = 8  # members of a container
+_OUTLINE_DEPTH = 3  # containers in containers
 _FEW = 16  # values that are created one by one
 _LOOKED_UP = ("results", "groundTruth")
 _BLOCK = 4096  # arrays that are copied at once, so that their bytes stay in the cache until they are converted
