@@ -86,7 +86,7 @@ def _sweeps(
     regions = len(varied.get("regions") or [None])
     reading = InputReader(workers=options.workers)
     sweeps = []
-    read = reading.each(names, options.predictions, options.truth, options.classes)
+    read = reading.each(names, options.predictions, options.truth, classes=options.classes)
     for k, (called, x, y) in enumerate(read, 1):
         if len(names) > 1:
             method = f"{called} ({k} of {len(names)})"

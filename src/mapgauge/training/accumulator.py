@@ -474,6 +474,8 @@ class Accumulator:
             return rows.scores, ()
         if self._of_scenes is None or self._of_scenes[0] is not rows:
             protocol, metrics, _ = self.settings
-            scores, findings = rows.kept.scored(protocol, self.settings.of("scene"), rows.tokens, tokens, rows.hashes)
+            scores, findings = rows.kept.scored(
+                protocol, self.settings.of("scene"), rows.tokens, names=tokens, hashes=rows.hashes
+            )
             self._of_scenes = rows, rows.scores.and_metrics(scores, metrics), findings
         return self._of_scenes[1:]

@@ -295,7 +295,7 @@ class _RunSearch:
         row, rows, start, index = rows_of(runs, task.x_lines, task.y_lines, x_points=x_points, y_points=y_points)
         if whole not in self.programmes:
             self.programmes[whole] = _Programme(whole=whole)
-        weight, dual, bound = self.programmes[whole].solve(savings, rows, start, index)
+        weight, dual, bound = self.programmes[whole].solve(savings, rows, start, index=index)
         order = np.argsort(-weight, kind="stable")
         chosen = first_free(order, runs, task.x_lines, y_lines=task.y_lines, x_points=x_points, y_points=y_points)
         self.keep(runs[chosen])
