@@ -97,31 +97,92 @@ def imports_of(name: str) -> list[str]:
 
 
 def _imports_of(name: str) -> Iterator[str]:
-    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
-    yield from (_module(target) for target in _targets(tree))
+    yield from (_module(target) for target in _targets(_tree(name), package_of(name)))
 
 
-def _targets(tree: ast.AST) -> Iterator[str]:
-    """Yield the names that code imports from the package, ``mg.name`` included."""
-    skipped: set[int] = set()
-    called: set[str] = set()  # what the package is called here
-    for node in ast.walk(tree):
+@cache
+def uses_of(name: str) -> list[str]:
+    """Return the modules that a module imports, and those that it names by a text, which are loaded later."""
+    return imports_of(name) + [_module(target) for target in _named(_tree(name))]
+
+
+@cache
+def _tree(name: str) -> ast.Module:
+    return ast.parse(MODULES[name].read_text(encoding="utf-8"))
+
+
+def package_of(name: str) -> str:
+    """Return the package that relative imports of a module start from."""
+    package = MODULES[name].parent.relative_to(PACKAGE.parent)
+    return ".".join(package.parts)
+
+
+def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield all nodes of code, without what only type checkers read."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            skipped |= {id(inner) for inner in ast.walk(node)}
-        if isinstance(node, ast.Import):
-            called |= {alias.asname or alias.name for alias in node.names if alias.name == "mapgauge"}
-    for node in ast.walk(tree):
-        if id(node) in skipped:
             continue
+        yield node
+        waiting += ast.iter_child_nodes(node)
+
+
+def _called(tree: ast.AST) -> dict[str, str]:
+    """Return what the package and its module of figures are called in some code."""
+    called = {}
+    for node in _nodes(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name == "mapgauge" or (alias.name == "mapgauge.plot" and alias.asname):
+                    called[alias.asname or alias.name] = alias.name
+        if isinstance(node, ast.ImportFrom) and node.module == "mapgauge":
+            called |= {alias.asname or alias.name: "mapgauge.plot" for alias in node.names if alias.name == "plot"}
+    return called
+
+
+def _targets(tree: ast.AST, package: str = "") -> Iterator[str]:
+    """Yield the names that code imports from the package, ``mg.name`` and ``getattr(mg, "name")`` included."""
+    called = _called(tree)
+    for node in _nodes(tree):
         targets = []
         if isinstance(node, ast.Import):
             targets = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            targets = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            source = _source_of(node, package)
+            targets = [f"{source}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Attribute):
             first, *rest = ast.unparse(node).split(".")
-            targets = [".".join(["mapgauge", *rest])] if first in called else []
+            targets = [".".join([called[first], *rest])] if first in called else []
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "getattr":
+            first, name = ast.unparse(node.args[0]), _text_of(node.args[1])
+            targets = [f"{called[first]}.{name}"] if first in called and name else []
         yield from (target for target in targets if target.split(".")[0] == "mapgauge")
+
+
+def _source_of(node: ast.ImportFrom, package: str) -> str:
+    """Return the module that names are imported from, ``from .. import x`` included."""
+    if node.level == 0:
+        return node.module or ""
+    parts = package.split(".")
+    return ".".join([*parts[: len(parts) - node.level + 1], *([node.module] if node.module else [])])
+
+
+def _text_of(node: ast.AST) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    return ""
+
+
+_FEATURE = re.compile(r"\bmapgauge\.features\.[\w.]+")
+
+
+def _named(tree: ast.AST) -> Iterator[str]:
+    """Yield what code names by a text: ``public("name")``, and any text with the module of a feature."""
+    for node in _nodes(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "public" and node.args:
+            yield f"mapgauge.{_text_of(node.args[0])}"
+        yield from _FEATURE.findall(_text_of(node))
 
 
 def _module(target: str) -> str:
@@ -156,7 +217,7 @@ def test_the_core_imports_no_feature() -> None:
     wrong = [
         f"{name} imports {other}"
         for name in MODULES
-        for other in imports_of(name)
+        for other in uses_of(name)
         if is_feature(other) and not is_feature(name) and other != "features"
     ]
     assert not wrong, wrong
@@ -167,10 +228,47 @@ def test_a_feature_imports_only_the_features_that_its_manifest_needs() -> None:
     wrong = [
         f"{name} imports {other}"
         for name in MODULES
-        for other in imports_of(name)
+        for other in uses_of(name)
         if is_feature(name) and is_feature(other) and feature_of(other) not in needs[feature_of(name)]
     ]
     assert not wrong, wrong
+
+
+def commands_in(code: str, commands: set[str], *, with_docstrings: bool) -> set[str]:
+    """Return which commands the texts of some code name: ``mapgauge NAME``, or the name between backticks."""
+    tree = ast.parse(code)
+    described = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    docstrings = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, described)}
+    texts = [_text_of(node) for node in ast.walk(tree)]
+    names = "|".join(map(re.escape, commands))
+    found = set()
+    for text in texts:
+        if with_docstrings or text not in docstrings:
+            found |= set(re.findall(rf"(?:\bmapgauge |(?<!`)`)({names})\b", text))
+    return found
+
+
+def test_what_the_core_prints_names_no_command_of_a_feature() -> None:
+    """The docstrings of the command line are its help. Others are for readers of the code."""
+    features = [one.feature for one in manifest.own() if one.module != manifest.CORE]
+    commands = {command for feature in features for command in (*feature.commands, *feature.lists)}
+    if not commands:
+        pytest.skip("there are no features")
+    wrong = []
+    for name, path in MODULES.items():
+        if not is_feature(name):
+            with_docstrings = name.split(".")[0] == "cli" and name != "cli.command"
+            found = commands_in(path.read_text(encoding="utf-8"), commands, with_docstrings=with_docstrings)
+            wrong += [f"{name} names {command}" for command in found]
+    assert not wrong, wrong
+
+
+def test_commands_are_found_in_texts() -> None:
+    code = 'def help():\n    "Prints `masks`."\nTEXT = "check it with mapgauge verify"\nMORE = f"{1}, see `cite`"\n'
+    commands = {"masks", "verify", "cite"}
+    assert commands_in(code, commands, with_docstrings=True) == commands
+    assert commands_in(code, commands, with_docstrings=False) == {"verify", "cite"}
+    assert commands_in('A = "mapgauge evaluate", "verify it", "``cite``"', commands, with_docstrings=True) == set()
 
 
 def feature_of(name: str) -> str:
@@ -197,20 +295,130 @@ def test_tests_of_a_feature_import_no_other_feature_and_no_picture() -> None:
     assert not wrong, wrong
 
 
+TRACKING = "features.tracks.tracking"
+SPELLINGS = {
+    "from mapgauge import track": TRACKING,
+    "from mapgauge import track as t": TRACKING,
+    "from mapgauge.features.tracks import tracking": TRACKING,
+    "from mapgauge.features.tracks.tracking import track": TRACKING,
+    "import mapgauge.features.tracks.tracking": TRACKING,
+    "import mapgauge as mg\nmg.track": TRACKING,
+    "import mapgauge\nmapgauge.track(1)": TRACKING,
+    "import mapgauge as mg\nmg.features.tracks.tracking": TRACKING,
+    'import mapgauge as mg\ngetattr(mg, "track")': TRACKING,
+    'import mapgauge as mg\ngetattr(mg, "track", None)': TRACKING,
+    "from ..tracks import tracking": TRACKING,
+    "from ..tracks.tracking import track": TRACKING,
+    "from ...features.tracks.tracking import track": TRACKING,
+    "from ... import track": TRACKING,
+    'import_module("mapgauge.features.tracks.tracking")': TRACKING,
+    'importlib.import_module("mapgauge.features.tracks.tracking")': TRACKING,
+    'PLACE = "mapgauge.features.tracks.tracking:track"': TRACKING,
+    'f"{1} mapgauge.features.tracks.tracking"': TRACKING,
+    'public("track")': TRACKING,
+    'manifest.public("track")': TRACKING,
+    "import mapgauge as mg\nmg.plot.splits": "features.splits.figure",
+    "from mapgauge import plot\nplot.splits": "features.splits.figure",
+    "from mapgauge import plot as figures\nfigures.splits(1)": "features.splits.figure",
+    "import mapgauge.plot as figures\nfigures.splits(1)": "features.splits.figure",
+    'import mapgauge.plot as figures\ngetattr(figures, "splits")': "features.splits.figure",
+    "from .sibling import x": "features.priors",
+    "from mapgauge import sospa": "distances.sospa",
+    "import mapgauge as mg\nmg.__version__": "version",
+}
+
+
 @pytest.mark.whole
-def test_the_law_of_imports_sees_public_names() -> None:
-    code = "import mapgauge as mg\nfrom mapgauge import track, sospa\nmg.neighbours\nmg.plot.splits\nmg.__version__"
-    found = {_module(target) for target in _targets(ast.parse(code))}
-    tracks, splits = "features.tracks.tracking", "features.splits"
-    assert found == {
-        "__init__",
-        tracks,
-        "distances.sospa",
-        f"{splits}.neighbours",
-        "plot",
-        f"{splits}.figure",
-        "version",
-    }
+@pytest.mark.parametrize("code", SPELLINGS)
+def test_the_laws_of_imports_see_every_spelling(code: str) -> None:
+    tree = ast.parse(code)
+    found = {_module(target) for target in [*_targets(tree, "mapgauge.features.priors"), *_named(tree)]}
+    assert SPELLINGS[code] in found
+
+
+@pytest.mark.whole
+def test_imports_for_type_checkers_are_not_counted() -> None:
+    tree = ast.parse("if TYPE_CHECKING:\n    from mapgauge import track\n    PLACE = 'mapgauge.features.tracks'\n")
+    assert [*_targets(tree), *_named(tree)] == []
+
+
+def keys_written(code: str) -> set[str]:
+    """Return the keys that the module of a section writes into pages: those of ``meta``, and the names of arrays.
+
+    Names of arrays begin with the number of a method, which is left out. A module without a section writes nothing.
+    """
+    found: set[str] = set()
+    nodes = list(ast.walk(ast.parse(code)))
+    bases = [ast.unparse(base) for node in nodes if isinstance(node, ast.ClassDef) for base in node.bases]
+    if "Section" not in bases:
+        return found
+    for node in nodes:
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Added":
+            of_meta = [*node.args[:1], *(one.value for one in node.keywords if one.arg == "meta")]
+            found |= {key for value in of_meta for key in _keys_of(value)}
+        if isinstance(node, ast.FunctionDef) and node.name == "scenes_meta":
+            returned = [inner.value for inner in ast.walk(node) if isinstance(inner, ast.Return) and inner.value]
+            found |= {key for value in returned for key in _keys_of(value)}
+        is_set = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+        if is_set and isinstance(node.slice, ast.JoinedStr):  # type: ignore[attr-defined]
+            texts = [_text_of(part).strip(".") for part in node.slice.values]  # type: ignore[attr-defined]
+            found |= {text for text in texts if text}
+    return found
+
+
+def _keys_of(node: ast.AST) -> list[str]:
+    if not isinstance(node, ast.Dict):
+        return []
+    return [text for key in node.keys if key is not None and (text := _text_of(key))]
+
+
+def keys_read(script: str, keys: set[str]) -> set[str]:
+    """Return which of some keys a script reads: ``meta.key``, ``meta["key"]``, ``{ key } = meta``, or as a name."""
+    found = set()
+    for key in keys:
+        name = re.escape(key)
+        ways = (rf"\bmeta\??\.{name}\b", rf"[\"'`.}}]{name}[\"'`]", rf"\{{[^{{}}]*\b{name}\b[^{{}}]*\}}\s*=\s*meta\b")
+        if any(re.search(way, script) for way in ways):
+            found.add(key)
+    return found
+
+
+def test_the_law_of_scripts_sees_every_spelling() -> None:
+    section = (
+        'class S(Section):\n    def added(self):\n        return Added({"strips": {"count": 1}}, arrays)\n'
+        '    def scenes_meta(self):\n        return {"scenesOfIt": {"all": 1}}\n'
+        'def made(arrays):\n    arrays[f"{k}.strip.text"] = 1\n    return Added(meta={"more": 1}, about=f"{k} x")\n'
+    )
+    keys = keys_written(section)
+    assert keys == {"strips", "scenesOfIt", "more", "strip.text"}
+    for script, key in {
+        "const all = meta.strips;": "strips",
+        "const all = meta?.strips.scenes;": "strips",
+        'const all = meta["more"];': "more",
+        "const { scenesOfIt, other } = meta;": "scenesOfIt",
+        "const cells = arrays[`${method}.strip.text`];": "strip.text",
+    }.items():
+        assert keys_read(script, keys) == {key}
+    assert keys_written(section.replace("(Section)", "")) == set()
+    assert keys_read("meta.strip; meta.stripsOf; // strips, more\nconst strips = 1;", keys) == set()
+
+
+def test_scripts_read_no_data_of_other_features() -> None:
+    """The scripts of the core read none either. A feature may read what those write that it needs."""
+    written: dict[str, set[str]] = {}
+    for name, path in MODULES.items():
+        if is_feature(name):
+            written.setdefault(feature_of(name), set()).update(keys_written(path.read_text(encoding="utf-8")))
+    needs = {one.name: {one.name, *one.feature.needs} for one in manifest.own()}
+    wrong = []
+    for path in PACKAGE.rglob("*.js"):
+        room, owner, *_ = path.relative_to(PACKAGE).parts
+        allowed = needs[owner] if room == "features" else set()
+        script = path.read_text(encoding="utf-8")
+        for feature in written.keys() - allowed:
+            read = keys_read(script, written[feature])
+            wrong += [f"{path.relative_to(PACKAGE)} reads {key}, which the feature {feature} writes" for key in read]
+    assert not wrong, wrong
 
 
 def rows_of_contributing() -> list[str]:

@@ -11,8 +11,10 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import MISSING, fields
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.conftest import environment
@@ -20,6 +22,7 @@ from tests.cli.conftest import environment
 import mapgauge as mg
 from mapgauge import manifest
 from mapgauge.demo import demo_world
+from mapgauge.manifest import Command, Feature, Figure
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "plugin" / "mapgauge_prices"
 ALONE = """
@@ -260,9 +263,11 @@ if __name__ == "__main__":  # processes import this file, too
     protocol = mg.protocol("prices-60x30")
     results = mg.evaluate(x, y, protocol, metrics=["price"])
     assert results.mean["price"] != mg.evaluate(x, truth, protocol, metrics=["price"]).mean["price"]
-    streamed = mg.evaluate("good.parquet", "costly.parquet", protocol, metrics=["price"], engine="processes", workers=2)
-    assert streamed.mean == results.mean
-    assert streamed.inputs[1].hash == results.inputs[1].hash
+    for engine in ("processes", "dask"):
+        of_chunks = {"protocol": protocol, "metrics": ["price"], "engine": engine, "workers": 2}
+        streamed = mg.evaluate("good.parquet", "costly.parquet", **of_chunks)
+        assert streamed.mean == results.mean, engine
+        assert streamed.inputs[1].hash == results.inputs[1].hash, engine
     accumulator = mg.Accumulator(protocol, metrics=["price"])
     accumulator.update(*mg.align(x, y))
     assert accumulator.results().mean == results.mean
@@ -281,6 +286,40 @@ def test_the_column_is_read_stored_aligned_streamed_and_accumulated(world: Path)
     (world / "columns.py").write_text(COLUMN, encoding="utf-8")
     done = python(world, "columns.py")
     assert done.stdout.splitlines()[-1:] == ["done"], done.stderr
+
+
+CHECK = """
+import numpy as np
+import mapgauge as mg
+
+if __name__ == "__main__":  # processes import this file, too
+    x, truth = mg.read("good.parquet"), mg.read("truth.parquet")
+    y = truth.with_columns(cost=np.where(np.arange(len(truth.polylines)) < 2, -1.0, 1.0))
+    mg.write(y, "negative.parquet")
+    text = f"truth: 2 of {len(truth.polylines)} polylines have a cost below 0"
+
+    def told(findings):
+        return [finding.message for finding in findings if finding.code == "prices-negative"]
+
+    assert told(mg.check(x, y)) == [text]
+    assert told(mg.check(x, truth)) == []
+    protocol = mg.protocol("prices-60x30")
+    assert told(mg.evaluate(x, y, protocol).findings) == [text]
+    assert told(mg.evaluate("good.parquet", "negative.parquet", protocol, engine="processes", workers=2).findings)
+    print("done")
+"""
+
+
+def test_the_check_is_made_in_python_and_in_the_shell(world: Path) -> None:
+    (world / "checked.py").write_text(CHECK, encoding="utf-8")
+    done = python(world, "checked.py")
+    assert done.stdout.splitlines()[-1:] == ["done"], done.stderr
+    lines = ["inspect negative.parquet", "inspect truth.parquet", "evaluate good.parquet negative.parquet"]
+    (negative, sound, evaluated), _ = one_after_another(world, lines)
+    assert "2 of" in negative
+    assert "polylines have a cost below 0. Check the costs" in " ".join(negative.split())
+    assert "below 0" not in sound
+    assert "have a cost below 0" in " ".join(evaluated.split())
 
 
 def test_a_converted_file_keeps_the_column(world: Path) -> None:
@@ -319,13 +358,18 @@ HEAD = "from mapgauge.plugin import Feature\n"
             f"{DISTRIBUTION}: a row of metrics is a function, expected a Metric",
         ),
         (
+            f'{HEAD}FEATURE = Feature(checks=(":rows",))\ndef rows():\n    return [len]',
+            "",
+            f"{DISTRIBUTION}: a row of checks is a builtin_function_or_method, expected a Check",
+        ),
+        (
             f"{HEAD}import dataclasses\nfrom mapgauge_prices.metric import PRICE\n"
             'OURS = dataclasses.replace(PRICE, name="pld")\nFEATURE = Feature(metrics=(":OURS",))',
             "",
             f"{DISTRIBUTION}: the name 'pld' in metrics is used by mapgauge",
         ),
     ],
-    ids=["not imported", "no manifest", "no such object", "another type", "a name of the package"],
+    ids=["not imported", "no manifest", "no such object", "another type", "no check", "a name of the package"],
 )
 def test_a_plug_in_with_a_fault_is_a_warning_that_names_its_distribution(
     code: str, value: str, words: str, world: Path, tmp_path: Path
@@ -387,18 +431,92 @@ def test_a_module_that_is_no_plug_in_is_refused(module: str, words: str, world: 
 @pytest.mark.parametrize("one", manifest.own(), ids=lambda one: one.name)
 def test_every_place_of_a_manifest_exists(one: manifest.Manifest) -> None:
     """Type checkers do not see places."""
-    feature = one.feature
-    fields = ["metrics", "protocols", "selections", "formats", "columns"]
-    fields += ["sections", "sentences", "links", "similar", "priors"]
-    places = [place for field in fields for place in getattr(feature, field)]
-    places += [command.place for command in feature.commands.values()]
-    places += feature.lists.values()
-    places += [place for figure in feature.figures.values() for place in (figure.place, figure.needs_data) if place]
-    places += [place for place in feature.names.values() if not place.endswith(":")]
-    if find_spec("torchmetrics") is not None:
-        places += feature.torch.values()
-    for place in places:
+    for place in places_of(one.feature):
         assert one.load(place) is not None
     names = {other.name for other in manifest.own()}
-    assert set(feature.needs) <= names - {one.name}
-    assert all(command.group in manifest.GROUPS for command in feature.commands.values())
+    assert set(one.feature.needs) <= names - {one.name}
+    assert all(command.group in manifest.GROUPS for command in one.feature.commands.values())
+
+
+def places_of(feature: Feature) -> list[str]:
+    """Return the places in all fields of a manifest. ``needs`` has names, and modules are no objects of a module."""
+    places = []
+    for field in fields(feature):
+        if field.name == "needs" or (field.name == "torch" and find_spec("torchmetrics") is None):
+            continue
+        places += places_in(getattr(feature, field.name))
+    return [place for place in places if not place.endswith(":")]
+
+
+def places_in(value: Any) -> list[str]:
+    """Return the places in the value of a field: texts, mappings to texts, or rows with places."""
+    if isinstance(value, tuple):
+        return list(value)
+    places = []
+    for row in value.values():
+        if isinstance(row, str):
+            places.append(row)
+        elif isinstance(row, Figure):
+            places += [place for place in (row.place, row.needs_data) if place]
+        else:
+            assert isinstance(row, Command)
+            places.append(row.place)
+    return places
+
+
+def test_no_field_of_a_manifest_is_missed() -> None:
+    """A manifest with one place in each field, whatever the fields are, has all of them among its places."""
+    rows = {"commands": Command(place="a:commands", group="Ask"), "figures": Figure(place="a:figures")}
+    given: dict[str, Any] = {}
+    for field in fields(Feature):
+        if field.default is MISSING:  # a mapping
+            given[field.name] = {"x": rows.get(field.name, f"a:{field.name}")}
+        else:
+            given[field.name] = (f"a:{field.name}",)
+    expected = {f"a:{name}" for name in given if name != "needs"}
+    if find_spec("torchmetrics") is None:
+        expected.remove("a:torch")
+    assert set(places_of(Feature(**given))) == expected
+
+
+TWO_PROVIDERS = """
+from mapgauge.hooks import prior_tables, similar
+import warnings
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    first = similar()
+    similar()
+print(first is not None and first.__module__)
+print([f"{one.category.__name__}: {one.message}" for one in caught])
+"""
+
+
+@pytest.mark.parametrize("has_own", [pytest.param(True, marks=pytest.mark.needs_feature("splits")), False])
+def test_a_second_provider_of_a_hook_is_a_warning_that_names_both(has_own: bool, tmp_path: Path) -> None:
+    """The first one is used: that of the package, or else of the plug-in that comes first."""
+    site = tmp_path / "site"
+    for name in ("prices", "shapes"):
+        folder = site / f"our_{name}"
+        folder.mkdir(parents=True)
+        code = f'{HEAD}FEATURE = Feature(similar=(":similar",))\ndef similar(truth, protocol):\n    return None\n'
+        (folder / "__init__.py").write_text(code, encoding="utf-8")
+        about = site / f"our_{name}-1.2.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: our-{name}\nVersion: 1.2\n", encoding="utf-8")
+        entry = f"[mapgauge.features]\n{name} = our_{name}:FEATURE\n"
+        (about / "entry_points.txt").write_text(entry, encoding="utf-8")
+    without = (
+        "import dataclasses\nfrom mapgauge import manifest\nown = manifest.own()\nmanifest.own = lambda: own[:1]\n"
+    )
+    done = python(tmp_path, "-c", TWO_PROVIDERS if has_own else without + TWO_PROVIDERS)
+    used, warned = done.stdout.splitlines()
+    if has_own:
+        assert used.startswith("mapgauge.features.")
+        assert warned.count("PluginWarning") == 2
+    else:
+        assert used == "our_prices"
+        assert warned.count("PluginWarning") == 1
+        assert "plug-in prices of the distribution our-prices" in warned
+    assert "plug-in shapes of the distribution our-shapes" in warned
+    assert used in warned

@@ -1,6 +1,10 @@
 """The short form of ``tools/without_features.py``: the core alone, and a feature alone, in copies of the repository."""
 
+import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,6 +64,19 @@ def test_a_feature_alone_passes_its_tests(place: Path) -> None:
     copy = without_features.copy_with(without_features.needed_by("splits"), place)
     passed, outcome = without_features.outcome_of_tests(copy, ["tests/features/splits/test_axes.py"])
     assert passed, outcome
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="every case is a fork")
+def test_every_feature_can_be_imported_alone() -> None:
+    """The core, and each feature with those that it needs: all modules, tables, commands and public names."""
+    cases = [set(), *map(without_features.needed_by, without_features.features())]
+    without_needed = {"global_map", "network"}
+    names = [",".join(sorted(case)) for case in [*cases, without_needed]]
+    program = str(Path(__file__).with_name("some_features.py"))
+    done = subprocess.run([sys.executable, program, *names], capture_output=True, text=True, check=True)
+    *faults, of_needed = json.loads(done.stdout)
+    assert [f"{name}: {fault}" for name, fault in zip(names, faults, strict=False) if fault] == []
+    assert "the feature tracks was deleted" in of_needed
 
 
 def test_deleting_a_needed_feature_is_noticed(place: Path) -> None:

@@ -60,7 +60,7 @@ CHECKS = tuple(
 TESTS = {
     **{
         f"checks/{name}.py": CHECKS
-        for name in ("context", "coordinates", "instances", "names", "neighbours", "relations")
+        for name in ("context", "coordinates", "instances", "links", "names", "neighbours", "tracks")
     },
     "scoring/prepare.py": (
         "tests/evaluation/test_axes.py",
@@ -70,6 +70,8 @@ TESTS = {
     "metrics/completeness.py": ("tests/metrics/test_completeness.py", "tests/metrics/test_short_lengths.py"),
     "../../tests/kernels/reference.py": ("tests/kernels/test_reference.py",),
     "metrics/metric.py": TABLE,
+    "features/graph_scores/checks.py": ("tests/features/graph_scores/test_checks.py",),
+    "features/tracks/checks.py": ("tests/features/tracks/test_checks.py",),
     "features/tracks/consistent_ap.py": ("tests/features/tracks/test_consistent_ap.py", *STABILITY),
     "metrics/average_precision.py": (
         "tests/metrics/test_average_precision.py",

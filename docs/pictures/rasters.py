@@ -41,7 +41,7 @@ def draw_rasters() -> Drawing:
             moved = _frames(distance).with_confidence(1)
             return mg.evaluate(moved, truth, protocol, metrics=[key]).mean[key] or 0.0
 
-        chart.curve(np.linspace(0, 2.5, 51).tolist(), iou, colour)
+        chart.curve(np.linspace(0, 2.5, 26).tolist(), iou, colour)
         drawing.box(414, 84 + 26 * k, 14, 4, colour)
         drawing.text(436, 91 + 26 * k, title, 12.5, INK)
     drawing.text(436, 91 + 26 * len(RULES) + 12, "mean over places between two pixels", 12.5)

@@ -44,6 +44,7 @@ FEATURE = Feature(
         "io.poses:POSES",
         "io.streammapnet:TRUTH",
     ),
+    checks=("checks.rows:checks_of_core",),
     columns=(
         "frames.columns:TRACK",
         "frames.columns:INTERSECTION",
@@ -56,6 +57,7 @@ FEATURE = Feature(
             place="cli.evaluate:evaluate",
             group="Evaluate",
             order=1,
+            daily=True,
             examples=(
                 "predictions.json truth.pkl -o results.mg",
                 "A.json B.json,rotate=-90,name=B truth.pkl --report report.html",
@@ -65,6 +67,7 @@ FEATURE = Feature(
             place="cli.compare:compare",
             group="Evaluate",
             order=2,
+            daily=True,
             examples=("A.mg B.mg", 'main.mg change.mg --fail-if "pld > +0.005"'),
         ),
         "sweep": Command(
@@ -85,6 +88,7 @@ FEATURE = Feature(
             place="cli.show:show",
             group="Look",
             order=4,
+            daily=True,
             examples=("results.mg -o frame.png", "predictions.json truth.pkl --frame best -o best.png"),
         ),
         "plot": Command(
@@ -97,6 +101,7 @@ FEATURE = Feature(
             place="cli.report:report",
             group="Look",
             order=1,
+            daily=True,
             examples=("results.mg -o report.html", "A.mg B.mg --frames 50 -o report.html"),
         ),
         "paper": Command(
@@ -109,6 +114,7 @@ FEATURE = Feature(
             place="cli.why:why",
             group="Ask",
             order=1,
+            daily=True,
             examples=("results.mg", "predictions.json truth.pkl --cause missed"),
         ),
         "inspect": Command(

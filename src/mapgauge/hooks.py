@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from typing import Protocol as Interface
 
-from mapgauge.manifest import each_object
+from mapgauge.manifest import each_object, only_object
 
 if TYPE_CHECKING:
     from mapgauge.cli.emit import Piece
@@ -76,6 +76,7 @@ class PriorTables:
 
     measure: MeasurePrior
     text: PriorText
+    key: str = "prior"  # of what is measured, in the JSON of each method
 
 
 def sentences() -> list[Sentence]:
@@ -85,9 +86,11 @@ def sentences() -> list[Sentence]:
 
 def similar() -> Similar | None:
     """Return the function that finds frames that are alike; None if no feature has one."""
-    return next((loaded for _, loaded in each_object("similar")), None)
+    found: Similar | None = only_object("similar")
+    return found
 
 
 def prior_tables() -> PriorTables | None:
     """Return what ``evaluate --prior`` adds; None if no feature adds something."""
-    return next((loaded for _, loaded in each_object("priors")), None)
+    found: PriorTables | None = only_object("priors")
+    return found

@@ -8,8 +8,8 @@ A manifest is one ``Feature`` named ``FEATURE`` at the top level of a module:
 - of a plug-in, in a module of another distribution that an entry point of the group ``mapgauge.features`` names, or in
   any module that is given to ``use``.
 
-A manifest names objects by their places, which are texts, so importing it costs nothing. ``"masks:mask_iou"`` is the
-object ``mask_iou`` of the module ``masks`` beside the manifest, and ``":LENGTH"`` is an object of the manifest's own
+A manifest names objects by their places, which are texts, so importing it costs nothing. ``"error:SHARE"`` is the
+object ``SHARE`` of the module ``error`` beside the manifest, and ``":LENGTH"`` is an object of the manifest's own
 module. Objects are imported when a table that needs them is first used.
 """
 
@@ -39,6 +39,7 @@ class Command:
     group: str  # one of ``GROUPS``
     examples: tuple[str, ...] = ()  # of what follows the name of the command
     order: int = 100  # in its group: lower numbers come first, then the names decide
+    daily: bool = False  # whether ``mapgauge`` alone lists it; those of plug-ins are listed by the help only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +63,7 @@ class Feature:
     citations: tuple[str, ...] = ()  # of ``Citation``: what to cite for metrics and rules
     selections: tuple[str, ...] = ()  # of functions that return an iterable of ``Selection``: parts of the instances
     formats: tuple[str, ...] = ()  # of ``Format``
+    checks: tuple[str, ...] = ()  # of functions that return an iterable of ``Check``: what may be wrong with the input
     columns: tuple[str, ...] = ()  # of ``Column``: what files and batches may say about instances
     commands: Mapping[str, Command] = field(default_factory=dict)  # by name
     lists: Mapping[str, str] = field(default_factory=dict)  # of functions, by name: the commands of ``mapgauge list``
@@ -93,8 +95,8 @@ class Manifest:
     def full(self, place: str) -> str:
         """Return a place with its whole module.
 
-        >>> Manifest("mapgauge.features.raster", Feature()).full("masks:mask_iou")
-        'mapgauge.features.raster.masks:mask_iou'
+        >>> Manifest("our_package", Feature()).full("error:SHARE")
+        'our_package.error:SHARE'
         >>> Manifest("our_module", Feature()).full(":LENGTH")
         'our_module:LENGTH'
         """
@@ -231,6 +233,26 @@ def each_object(name: str, *, among: Iterable[Manifest] | None = None) -> Iterat
             loaded = load_if_possible(manifest, place)
             if loaded is not None:
                 yield manifest, loaded
+
+
+def only_object(name: str) -> Any:
+    """Return the object that manifests name in a field that has room for one; None if there is none.
+
+    The first that can be imported is used: those of the package come before plug-ins. Each further one is a warning.
+    """
+    used: tuple[Manifest, str] | None = None
+    found = None
+    for manifest in manifests():
+        for place in getattr(manifest.feature, name):
+            if used is None:
+                found = load_if_possible(manifest, place)
+                if found is not None:
+                    used = manifest, manifest.full(place)
+                continue
+            first, its_place = used
+            second = f"{manifest.owner}: {manifest.full(place)}"
+            _tell(f"{second} adds {name}, and so does {its_place} of {first.owner}, which is used")
+    return found
 
 
 def load_if_possible(manifest: Manifest, place: str) -> Any:

@@ -9,6 +9,8 @@ feature" have examples. Frames, protocols, results and errors are public names o
 ('length_error:LENGTH_ERROR',)
 """
 
+from mapgauge.checks.context import CheckInput
+from mapgauge.checks.table import Check
 from mapgauge.frames.columns import Column
 from mapgauge.hooks import Nearest, PriorTables, Sentence, Similar
 from mapgauge.io._format import Format, ReadOptions
@@ -21,11 +23,13 @@ from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Setting, SumR
 from mapgauge.metrics.rows import Selection
 from mapgauge.metrics.settings import DistanceSettings, HitSettings, Settings, setting
 from mapgauge.results.drawn_links import DrawnLinks
-from mapgauge.views.report.pack import Added, Section
+from mapgauge.views.report.pack import Added, Section, WholeScene
 
 __all__ = [
     "Added",
     "Block",
+    "Check",
+    "CheckInput",
     "Citation",
     "Column",
     "CombinedRows",
@@ -52,6 +56,7 @@ __all__ = [
     "Similar",
     "SumRows",
     "Value",
+    "WholeScene",
     "element",
     "html",
     "setting",

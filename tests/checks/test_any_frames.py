@@ -3,13 +3,15 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import mapgauge as mg
-from mapgauge.checks import CHECKS, check, findings_in
+from mapgauge.checks import check, findings_in
 from mapgauge.checks.context import Context
+from mapgauge.checks.table import CHECKS, SIDES, Check
 from mapgauge.frames.findings import Finding
 
 numbers = (
@@ -96,6 +98,16 @@ def test_only_the_classes_asked_for_are_looked_at(predictions: mg.MapFrames, tru
 
 
 def test_a_new_check_is_a_function_and_a_row(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
-    row = lambda context: iter([Finding("error", "too-many-frames", f"{len(context.truth)} frames")])
-    findings = findings_in(Context.of(predictions, truth), [], checks=(*CHECKS, row))
+    row = Check(name="many", find=lambda context: [Finding("error", "too-many-frames", f"{len(context.truth)} frames")])
+    findings = findings_in(Context.of(predictions, truth), [], checks=(*CHECKS.values(), row))
     assert findings[0].code == "too-many-frames"
+
+
+@pytest.mark.whole
+def test_checks_are_made_in_the_order_of_the_input() -> None:
+    """Findings of the same level are listed in this order: about sides, tracks, links, and then about single lines."""
+    orders = [row.order for row in CHECKS.values()]
+    assert orders == sorted(orders)
+    rooms = list(dict.fromkeys(name.partition(".")[0] for name, row in CHECKS.items() if row.order > SIDES))
+    assert rooms == ["tracks", "links", "graph_scores", "instances"]
+    assert next(iter(CHECKS)) == "names.no_frames"

@@ -5,6 +5,7 @@ import pytest
 from tests.checks.world import codes, none, one, placed
 
 import mapgauge as mg
+from mapgauge.io import FORMATS
 
 REGION = np.array([60.0, 30.0])
 LOW, HIGH = -REGION / 2, REGION / 2
@@ -200,6 +201,18 @@ def test_vectormapnet_against_other_truth_is_a_warning(predictions: mg.MapFrames
     assert "unshrink=True" in str(finding)
     assert none("region-shrunk", replace(predictions, format="vectormapnet"), truth)
     assert none("region-shrunk", small, replace(shrunk(truth), format="vectormapnet"))
+
+
+def test_a_format_says_by_how_much_its_files_are_shrunk(
+    predictions: mg.MapFrames, truth: mg.MapFrames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    halved = replace(FORMATS["vectormapnet"], name="halved", project="", shrinks=((60.0, 30.0), (30.0, 15.0)))
+    monkeypatch.setitem(FORMATS, "halved", halved)
+    small = replace(placed(predictions, 0.5), format="halved")
+    assert "halved shrinks by 30/60 in x and 15/30 in y" in one("region-shrunk", small, truth).message
+    swapped = one("region-shrunk", predictions, replace(placed(truth, 0.5), format="halved"))
+    assert swapped.message.startswith("truth: ")
+    assert none("region-shrunk", replace(predictions, format="halved"), truth)
 
 
 def test_frames_that_only_share_a_token_are_a_warning(

@@ -8,7 +8,7 @@ import pytest
 from tests.checks.world import codes, none, one
 
 import mapgauge as mg
-from mapgauge.checks import relations as links
+from mapgauge.checks import links
 from mapgauge.frames.links import CONTROLLED_BY, Links
 from mapgauge.typing import Indices
 
@@ -35,7 +35,7 @@ def predicted(frames: mg.MapFrames, weight: float = 0.25) -> mg.MapFrames:
 
 def codes_of(frames: mg.MapFrames) -> list[str]:
     """The findings about the links of one side."""
-    return [finding.code for finding in links.links_of_side("truth", frames)]
+    return [finding.code for finding in links.of_side("truth", frames)]
 
 
 def with_links(frames: mg.MapFrames, source: Iterable[int], target: Iterable[int]) -> mg.MapFrames:
@@ -101,7 +101,7 @@ def test_lanes_that_lead_into_themselves_are_found_unless_they_are_rings() -> No
     truth = roads()
     one_lane = with_links(truth, [5], [5])
     assert codes_of(one_lane) == ["links-to-self"]
-    assert "1 of 48 lanes (2.08 %) lead into themselves" in next(links.links_of_side("truth", one_lane)).message
+    assert "1 of 48 lanes (2.08 %) lead into themselves" in next(links.of_side("truth", one_lane)).message
     everywhere = with_links(predicted(truth), range(48), range(48))
     assert codes_of(everywhere) == ["links-to-self"]
     assert codes_of(with_links(predicted(truth), range(5), range(5))) == []
@@ -130,14 +130,13 @@ def test_links_in_both_directions_are_found() -> None:
 def test_equal_scores_of_links_are_found_if_lanes_have_probabilities() -> None:
     certain = replace(roads(), confidence=np.linspace(0.1, 0.9, 48))
     assert codes_of(certain) == ["links-equal"]
-    assert "scores of all 36 links are 1" in next(links.links_of_side("predictions", certain)).message
+    assert "scores of all 36 links are 1" in next(links.of_side("predictions", certain)).message
     for confidence in (np.ones(48), np.arange(48.0) % 2):
         assert codes_of(replace(certain, confidence=confidence)) == []
     assert certain.links is not None
     with_zeros = Links.of(certain.links.source, certain.links.target, weight=np.arange(36) % 2)
     assert (
-        "scores of all 18 links are 1"
-        in next(links.links_of_side("predictions", replace(certain, links=with_zeros))).message
+        "scores of all 18 links are 1" in next(links.of_side("predictions", replace(certain, links=with_zeros))).message
     )
 
 
@@ -173,18 +172,3 @@ def test_an_evaluation_reports_links_only_if_a_metric_uses_them() -> None:
             protocol = mg.protocol("paper-60x30", classes=None, settings={"lane_graph_pld": {"link_cost": 0.1}})
             results = mg.evaluate(wrong, truth, protocol, metrics=metrics)
             assert (code in {finding.code for finding in results.findings}) is told
-
-
-@pytest.mark.needs_feature("graph_scores")
-def test_lanes_that_leave_the_region_of_cgnet_are_a_note() -> None:
-    graphs = {"a": {"nodes": [[0.0, 0.0], [0.0, 40.0], [3.0, 3.0]], "edges": [[0, 1], [0, 2]]}}
-    found = mg.frames_from_graphs(graphs)
-    notes = {
-        protocol: [
-            (finding.count, finding.examples)
-            for finding in mg.evaluate(found, found.with_confidence(None), protocol).findings
-            if finding.code == "graphs-cropped"
-        ]
-        for protocol in ("graph", "cgnet-graph")
-    }
-    assert notes == {"graph": [], "cgnet-graph": [(1, ("a",)), (1, ("a",))]}

@@ -5,6 +5,7 @@ import pytest
 from tests.checks.world import codes, none, one
 
 import mapgauge as mg
+from mapgauge.io import FORMATS
 
 LOG = "3b3570b4-7b0b-3268-a571-b0889dbf40b6"
 
@@ -87,6 +88,18 @@ def test_one_missing_frame_is_not_several(predictions: mg.MapFrames, truth: mg.M
 def test_missing_frames_of_vectormapnet_have_a_known_cause(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     some = replace(predictions.at(range(6)), format="vectormapnet")
     assert "VectorMapNet leaves out frames" in str(one("tokens-missing", some, truth))
+
+
+def test_a_format_says_that_its_files_lack_empty_frames(
+    predictions: mg.MapFrames, truth: mg.MapFrames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sparse = replace(FORMATS["vectormapnet"], name="sparse", project="")
+    monkeypatch.setitem(FORMATS, "sparse", sparse)
+    monkeypatch.setitem(FORMATS, "whole", replace(sparse, name="whole", leaves_out_empty_frames=False))
+    some = predictions.at(range(6))
+    assert "sparse leaves out frames" in str(one("tokens-missing", replace(some, format="sparse"), truth))
+    for format in ("whole", "of a plug-in that is not here"):
+        assert "leaves out" not in str(one("tokens-missing", replace(some, format=format), truth))
 
 
 def test_unknown_frames_are_an_error(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:

@@ -51,13 +51,6 @@ def test_ids_that_repeat_within_a_frame(predictions: mg.MapFrames, truth: mg.Map
     assert codes(predictions, pieces)["tracks-repeated"].level == "note"
 
 
-def test_one_id_for_many_truths(truth: mg.MapFrames) -> None:
-    merged = scene([[("a", 0.1 + 5 * (k % 2), 0.9), (f"b{k}", 9.0, 0.1)] for k in range(4)])
-    found = codes(merged, truth)["tracks-shared"]
-    assert (found.level, found.count, found.examples) == ("warning", 1, ("a",))
-    assert "1 of 1 predicted tracks" in found.message
-
-
 def test_ids_reused_across_scenes(truth: mg.MapFrames) -> None:
     names = ("s", "s", "t", "t")
     found = codes(scene(FOUND, scenes=names), replace(truth, scenes=names))["tracks-across-scenes"]

@@ -309,9 +309,30 @@ def test_notes_are_counted_unless_they_are_asked_for(call: Run, world: Path) -> 
     digest = mg.evaluate(mg.read(world / "good.json"), mg.read(world / "truth.geojson")).inputs[1].hash
     assert f"Digest of the truth: {digest}. Print it with your values" in " ".join(noted.split())
     assert digest not in plain
-    refused = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld", "--notes", "--json")
-    assert refused.returncode == 2
-    assert "--notes: has no effect with --json" in " ".join(refused.stderr.replace("'", "").split())
+
+
+@pytest.mark.parametrize("form", ["--json", "--csv", "--latex"])
+def test_tables_and_notes_are_accepted_beside_forms_that_have_none(call: Run, form: str) -> None:
+    command = ["evaluate", "good.json", "truth.geojson", "--metrics", "pld", "--metadata", "date=2026-11-03", form]
+    plain = call(*command)
+    asked = call(*command, "--tables", "--notes")
+    assert asked.returncode == 0
+    assert asked.stdout == plain.stdout
+
+
+def test_a_prior_is_refused_at_once_where_no_feature_compares_with_it(
+    call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mapgauge.cli.evaluate.prior_tables", lambda: None)
+    done = call("evaluate", "nowhere.json", "truth.geojson", "--prior", "truth.geojson")
+    assert done.returncode == 2
+    assert "no feature that compares with a prior map" in " ".join(done.stderr.split())
+
+
+def test_a_cutoff_is_accepted_for_a_metric_that_takes_the_first_one(call: Run) -> None:
+    command = ["evaluate", "good.json", "truth.geojson", "--set", "ap_sospa.thresholds=0.5", "--metrics", "ap_sospa"]
+    near, far = (json.loads(call(*command, "-c", cutoff, "--json").stdout)["mean"]["ap_sospa"] for cutoff in (0.5, 5))
+    assert near < far
 
 
 def test_the_command_for_the_worst_frame_draws_it(call: Run, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import typer.main
 from tests.cli.conftest import Run
 from tests.cli.test_options import commands
 
-from mapgauge.cli.app import DAILY, SCREEN, SELDOM, app, commands_of, first_sentence
+from mapgauge.cli.app import SCREEN, SELDOM, app, commands_of, daily, first_sentence
 from mapgauge.cli.helps import HELP_ALL
 
 NAMES = [name for name, command in commands() if not hasattr(command, "commands")]
@@ -17,8 +17,8 @@ def test_the_command_alone_names_what_is_used_daily(call: Run) -> None:
     done = call()
     assert done.returncode == 2
     lines = done.stdout.splitlines()
-    assert len(lines) == 4 + len(DAILY)
-    assert [line.split()[0] for line in lines[4:]] == list(DAILY)
+    assert len(lines) == 9
+    assert [line.split()[0] for line in lines[4:]] == daily() == ["evaluate", "compare", "report", "show", "why"]
     assert "mapgauge demo" in lines[2]
 
 
@@ -37,6 +37,12 @@ def test_the_help_of_all_commands_fits_a_screen(call: Run, monkeypatch: pytest.M
     assert max(map(len, brief.splitlines())) <= 100
     assert "--install-completion" not in brief
     assert "--install-completion" in call(HELP_ALL).stdout
+
+
+def test_the_help_begins_with_the_commands_of_every_day() -> None:
+    names = list(commands_of(plug_ins=False))
+    seldom = [name for name in ("challenge", "compile", "demo") if name in names]
+    assert all(names.index(name) < names.index(other) for name in [*daily(), "frames", "plot"] for other in seldom)
 
 
 def test_a_short_help_leads_to_the_whole(call: Run) -> None:

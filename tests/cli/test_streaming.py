@@ -38,6 +38,16 @@ def test_data_sets_give_the_numbers_of_the_files(call: Run, sets: Path) -> None:
     assert json.loads(pieces.stdout)["frames"] == json.loads(whole.stdout)["frames"]
 
 
+def test_a_corridor_is_not_evaluated_in_chunks(call: Run, sets: Path) -> None:
+    command = ["evaluate", sets / "x", sets / "y", "--json", "--metrics", "pld"]
+    refused = call(*command, "--engine", "threads", "--set", "window=corridor:5")
+    assert refused.returncode == 2
+    assert "A corridor leads through frames of other chunks" in " ".join(refused.stderr.split())
+    # A note that has the word changes nothing.
+    noted = call(*command, "--engine", "threads", "--set", "window=ahead", "--metadata", "about=corridor")
+    assert noted.returncode == 0, noted.stderr
+
+
 def test_evaluate_says_what_was_compared_in_chunks(call: Run, sets: Path) -> None:
     done = call("evaluate", sets / "x", sets / "y", "--engine", "threads", "--work", sets / "work")
     assert done.returncode == 0

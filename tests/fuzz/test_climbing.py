@@ -17,7 +17,7 @@ from tests.properties.test_all_orders import CUTOFFS, ORDERS, resolution
 import mapgauge as mg
 from mapgauge.typing import Points
 
-QUICK = 3000  # moves per metric in `make test`; `make fuzz` asks for more
+QUICK = 1600  # moves per metric in `make test`; `make fuzz` asks for more
 LENGTH = 200  # moves of a climb
 SEED = int(os.environ.get("MAPGAUGE_FUZZ_SEED", "15"))
 Rng = np.random.Generator

@@ -23,6 +23,7 @@ from mapgauge.results.comparison import Sampled
 from mapgauge.results.frame_tables import MemoryRows
 from mapgauge.views.report.frames import choose, frame_numbers
 from mapgauge.views.report.further import Limits
+from mapgauge.views.report.pack import WholeScene
 from mapgauge.views.report.page import made_report
 
 EVIL = "</script><script>alert(1)</script>"
@@ -248,6 +249,15 @@ def chosen_of(methods: list[mg.Results], count: int, **changes: Any) -> dict[int
     names = ["good", "poor"][: len(methods)]
     metric = replace(METRICS["pld"], **changes)
     return choose([metric], names, [frame_numbers(method) for method in methods], count)
+
+
+def test_whole_scenes_are_drawn_for_the_reason_that_their_section_gives(methods: list[mg.Results]) -> None:
+    scenes = [WholeScene([0, 1, 2], "in the longest scene"), WholeScene(range(3, 9), "in a scene that does not fit")]
+    numbers = [frame_numbers(methods[0])]
+    chosen = choose([METRICS["pld"]], ["good"], numbers, 12, scenes=scenes)
+    whole = {frame: reasons[0] for frame, reasons in chosen.items() if "in the longest scene" in reasons}
+    assert whole == dict.fromkeys(range(3), "in the longest scene")
+    assert "in a scene that does not fit" not in [reason for reasons in chosen.values() for reason in reasons]
 
 
 def test_drawn_frames_are_chosen_by_each_part_by_difference_and_at_random(methods: list[mg.Results]) -> None:

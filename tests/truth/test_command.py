@@ -142,6 +142,12 @@ def test_restart_begins_anew(call: Call, tmp_path: Path) -> None:
         (["-o", "t.json", "--to", "bogus"], "Invalid value for --to: unknown format 'bogus'"),
         (["-o", "t.parquet", "--split", "bogus"], "Invalid value for --split: unknown split 'bogus'"),
         (["-o", "t.parquet", "--rules", "bogus"], "Invalid value for --rules: unknown rules 'bogus' for nuscenes"),
+        (["-o", "t.parquet", "--rules", "mapgaug"], "Did you mean mapgauge?"),
+        (["-o", "t.parquet", "--rules", "maptrv3"], "Did you mean maptr?"),
+        (
+            ["-o", "t.parquet", "--rules", "simplifed"],
+            "Did you mean simplified? But these rules are for another",
+        ),
         (["-o", "t.parquet", "--region", "60"], "Invalid value for --region: must be LENGTHxWIDTH"),
         (["-o", "t.parquet", "--region", "0x30"], "Invalid value for --region: length of the region must be"),
         (["-o", "t.parquet", "--every", 0], "Invalid value for --every: must be at least 1"),

@@ -8,6 +8,7 @@ FEATURE = Feature(
     citations=("citation:SOURCE",),
     formats=("lines:LINES",),
     columns=("column:COST",),
+    checks=("check:checks",),
     commands={
         "prices": Command(place="command:prices", group="Ask", examples=("results.mg", "A.mg")),
     },

@@ -64,7 +64,7 @@ def measure_of(results: Results) -> str:
     """Return the key of the value that methods are ranked by; "" without metrics.
 
     It is the main value of the first metric of the protocol's headline, or else of PLD, or else of a metric that
-    combines others, such as OLS, or else of the first metric in the order of the table.
+    combines others, or else of the first metric in the order of the table.
     """
     order = [name for name in results.protocol.headline if name in results.metrics]
     order += [name for name in results.metrics if name == PLD.name]

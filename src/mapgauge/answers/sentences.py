@@ -1,6 +1,7 @@
 """Sentences about one or several methods, with the numbers that they say."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from mapgauge.answers.facts import MethodFacts, rings_in_words, worst_of
@@ -247,7 +248,7 @@ def about_methods(
 
 def named(said: Statement, name: str) -> Statement:
     """Return a statement about one of several methods, which begins with its name."""
-    return Statement(said.about, f"{name}: {_lowered(said.text)}", said.values, method=name)
+    return replace(said, text=f"{name}: {_lowered(said.text)}", method=name)
 
 
 def _lowered(text: str) -> str:

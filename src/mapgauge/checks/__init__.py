@@ -1,61 +1,19 @@
 """Checks predictions and truth for likely mistakes before anything is computed from them.
 
-A check is a function that takes a ``Context`` and yields findings. To add one, write the function and add it to
-``CHECKS``.
+A check is a function that takes a ``Context`` and yields findings. Manifests name the rows of the table ``CHECKS``.
+Those of the core are in ``checks/rows.py``.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from mapgauge.checks import confidences, coordinates, frames, instances, names, relations
 from mapgauge.checks.context import Context, degrees_found, is_geographic
+from mapgauge.checks.table import CHECKS, Check
 from mapgauge.frames.findings import Finding
 from mapgauge.frames.instances import without_boxes
 from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.cropping import Region
-
-Check: TypeAlias = Callable[[Context], Iterator[Finding]]
-
-# Findings of the same level are listed in this order.
-CHECKS: tuple[Check, ...] = (
-    names.no_frames,
-    instances.on_the_right_side,
-    names.duplicates,
-    names.one_side_only,
-    names.names,
-    names.not_compared,
-    instances.dimensions,
-    coordinates.turned,
-    coordinates.coordinates,
-    frames.repeated,
-    coordinates.not_for_region,
-    coordinates.far_away,
-    instances.height,
-    instances.in_range,
-    instances.all_equal,
-    confidences.small,
-    confidences.twice,
-    confidences.order,
-    names.exchanged,
-    names.without_instances,
-    instances.closed_on_one_side,
-    instances.reversed_lines,
-    instances.other_starts,
-    instances.empty,
-    instances.published,
-    names.order,
-    relations.tracks_on_one_side,
-    relations.ids,
-    relations.shared,
-    relations.links_on_one_side,
-    relations.ends,
-    relations.cropped,
-    instances.few_points,
-    instances.copies,
-    instances.closed_shares,
-)
 
 # Findings that follow from another one. They would lead away from the cause.
 _REGION = {"region-left", "region-turned", "region-not-covered", "region-differs", "instances-far-away"}
@@ -107,10 +65,16 @@ def check(
     return findings_in(context, [*predictions.findings, *truth.findings])
 
 
-def findings_in(context: Context, read: Sequence[Finding], checks: Sequence[Check] = CHECKS) -> tuple[Finding, ...]:
-    """Return the findings of the readers and of all checks, most severe first."""
+def findings_in(
+    context: Context, read: Sequence[Finding], checks: Iterable[Check] | None = None
+) -> tuple[Finding, ...]:
+    """Return the findings of the readers and of all checks, or of some, most severe first."""
+    if checks is None:
+        checks = CHECKS.values()
+    findings = [*read]
     with np.errstate(all="ignore"):  # squares of very large coordinates overflow
-        findings = [*read, *(finding for function in checks for finding in function(context))]
+        for row in checks:
+            findings += row.find(context)
     codes = {finding.code for finding in findings}
     explained = {code for cause in codes for code in _FOLLOW.get(cause, ())}
     findings = [finding for finding in dict.fromkeys(findings) if finding.code not in explained]
@@ -124,11 +88,13 @@ def findings_of_side(frames: MapFrames) -> list[Finding]:
     if frames.confidence is None:
         name = "truth"
     side = without_boxes(frames)
+    findings = [*frames.findings]
     if is_geographic(side):
-        degrees = [degrees_found(name, side, len(side.polylines))]
-    else:
-        degrees = []
-    return [*frames.findings, *degrees, *relations.tracks_of_side(name, side), *relations.links_of_side(name, side)]
+        findings.append(degrees_found(name, side, len(side.polylines)))
+    for row in CHECKS.values():
+        if row.find_in_side is not None:
+            findings += row.find_in_side(name, side)
+    return findings
 
 
 __all__ = ["CHECKS", "check"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from mapgauge.geometry.projections import PROJECT
 from mapgauge.protocols import Protocol
 from mapgauge.typing import Bounds, Floats, Indices, Points
 from mapgauge.words import counted
+
+if TYPE_CHECKING:
+    from mapgauge.io._format import Format
 
 Counts: TypeAlias = dict[str, int]  # number of instances per class
 
@@ -129,15 +132,31 @@ def _lines(side: MapFrames) -> tuple[Points, Floats, Indices]:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Context:
-    """Both sides, reduced to the requested classes, and values derived from them."""
+class CheckInput:
+    """What a check gets: both sides, reduced to the classes that are compared, and the settings."""
 
     predictions: MapFrames
     truth: MapFrames
+    region: Bounds | None = None  # the region that is compared: ``(x_min, y_min, x_max, y_max)``, metres
+    classes: tuple[str, ...] | None = None  # the requested classes; None for all
+    protocol: Protocol | None = None  # which compares them; None if the sides are only checked
+
+    @property
+    def sides(self) -> tuple[tuple[str, MapFrames], tuple[str, MapFrames]]:
+        """Both sides with their names in messages."""
+        return ("predictions", self.predictions), ("truth", self.truth)
+
+    @cached_property
+    def shared(self) -> list[str]:
+        """Tokens that both sides have, sorted, so that a sample does not depend on the order in the files."""
+        return sorted(self.predictions.index.keys() & self.truth.index.keys())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Context(CheckInput):
+    """The input of a check, and values derived from it that checks of the core need."""
+
     offered: tuple[Counts, Counts]  # instances per class, including classes that were not requested
-    region: Bounds | None = None
-    classes: tuple[str, ...] | None = None  # the requested classes
-    protocol: Protocol | None = None  # which compares them
     named: bool = False  # whether the classes were asked for by name, and are not those of a protocol
 
     @classmethod
@@ -164,22 +183,12 @@ class Context:
         return cls(
             predictions=x,
             truth=y,
-            offered=(offered[0].counts, offered[1].counts),
             region=bounds,
             classes=wanted,
             protocol=protocol,
+            offered=(offered[0].counts, offered[1].counts),
             named=named,
         )
-
-    @property
-    def sides(self) -> tuple[tuple[str, MapFrames], tuple[str, MapFrames]]:
-        """Both sides with their names in messages."""
-        return ("predictions", self.predictions), ("truth", self.truth)
-
-    @cached_property
-    def shared(self) -> list[str]:
-        """Tokens that both sides have, sorted, so that a sample does not depend on the order in the files."""
-        return sorted(self.predictions.index.keys() & self.truth.index.keys())
 
     @cached_property
     def sampled(self) -> tuple[MapFrames, MapFrames]:
@@ -255,6 +264,16 @@ class Context:
     def ranking(self) -> Ranking | None:
         """How the confidences rank predictions that lie on truth; None if it cannot be told."""
         return ranking(self.fits, _HIT)
+
+
+def format_of(side: MapFrames) -> "Format | None":
+    """Return the format that frames came from; None if they came from no file, or from a format that is not here."""
+    if not side.format:
+        return None
+    # Only here: checks of frames that came from no file need no readers.
+    from mapgauge.io import FORMATS
+
+    return FORMATS.get(side.format)
 
 
 def about_instances(

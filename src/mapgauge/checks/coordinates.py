@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapgauge.checks import frames
-from mapgauge.checks.context import ENOUGH, FAR, Context, Extent, about_instances, degrees_found
+from mapgauge.checks.context import ENOUGH, FAR, Context, Extent, about_instances, degrees_found, format_of
 from mapgauge.checks.neighbours import AxisTurn
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, Level
@@ -30,6 +30,7 @@ _LINES = 10  # lines that are needed to tell that most end at one point
 _MOST = 0.5  # share of the lines that end at one point,
 _MANY = 0.2  # and at a point such as (0, 0) or (-1, -1)
 _STARTS = 5  # different points at which such lines begin
+_AS_SHRUNK = 0.02  # by which the ratio of the sizes may differ from that of a format that shrinks
 _AS_CUT = 0.5  # metres by which the edges where lines are cut off may differ
 
 
@@ -332,23 +333,30 @@ def other_region(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
 
 
 def shrunk(context: Context, x: Extent, y: Extent) -> Iterator[Finding]:
-    """Find files of VectorMapNet, which shrinks 62 x 32 m to 60 x 30 m."""
-    ours = [side.format.startswith("vectormapnet") for _, side in context.sides]
-    if ours in ([True, False], [False, True]):
-        if ours[0]:
-            own = x
-            other = y
-        else:
-            own = y
-            other = x
-        ratio = own.size / other.size
-        if np.abs(ratio - (60 / 62, 30 / 32)).max() < 0.02:
-            text = (
-                f"{context.sides[ours.index(True)][0]}: {own} m, slightly smaller than the other side ({other} m). "
-                "VectorMapNet shrinks by 60/62 in x and 30/32 in y"
-            )
-            remedy = Remedy("Read the file with unshrink=True", "Write FILE,unshrink for this file")
-            yield Finding("warning", "region-shrunk", text, count=own.instances, remedy=remedy)
+    """Find files of a format that shrinks coordinates on one side only."""
+    sources = [format_of(side) for _, side in context.sides]
+    shrinks = [source is not None and source.shrinks is not None for source in sources]
+    if shrinks[0] == shrinks[1]:
+        return
+    at = shrinks.index(True)
+    source = sources[at]
+    assert source is not None
+    assert source.shrinks is not None
+    whole, small = source.shrinks
+    own = x
+    other = y
+    if at == 1:
+        own = y
+        other = x
+    apart = np.abs(own.size / other.size - np.divide(small, whole))
+    if not apart.max() < _AS_SHRUNK:  # also if it is no number
+        return
+    text = (
+        f"{context.sides[at][0]}: {own} m, slightly smaller than the other side ({other} m). "
+        f"{source.project or source.name} shrinks by {small[0]:g}/{whole[0]:g} in x and {small[1]:g}/{whole[1]:g} in y"
+    )
+    remedy = Remedy("Read the file with unshrink=True", "Write FILE,unshrink for this file")
+    yield Finding("warning", "region-shrunk", text, count=own.instances, remedy=remedy)
 
 
 def _similar(ratio: Points, least: float) -> NDArray[np.bool_]:

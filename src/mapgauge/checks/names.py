@@ -5,7 +5,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from mapgauge.checks.context import Context, Counts
+from mapgauge.checks.context import Context, Counts, format_of
 from mapgauge.errors import Remedy
 from mapgauge.frames.batches import ORDERS
 from mapgauge.frames.findings import Finding, Level, findings_about, missing_frames, unknown_frames
@@ -109,8 +109,10 @@ def one_side_only(context: Context) -> Iterator[Finding]:
     if unknown:
         yield unknown_frames(len(unknown), len(x), unknown, cause=cause, remedy=remedy)
     if missing:
-        if remedy is None and context.predictions.format.startswith("vectormapnet"):
-            remedy = Remedy.of("Check that this is intended: VectorMapNet leaves out frames without predictions")
+        source = format_of(context.predictions)
+        if remedy is None and source is not None and source.leaves_out_empty_frames:
+            project = source.project or source.name
+            remedy = Remedy.of(f"Check that this is intended: {project} leaves out frames without predictions")
         yield missing_frames(len(missing), len(y), missing, cause=cause, remedy=remedy)
 
 

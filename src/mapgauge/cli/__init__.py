@@ -64,14 +64,14 @@ def _run(received: list[int]) -> int | str | None:
     _stop_threads(stop=False)
     try:
         try:
-            from mapgauge.cli.app import DAILY, application, commands_of
+            from mapgauge.cli.app import application, commands_of, daily
 
             _show_warnings(missing)
             arguments = _without_plugins(sys.argv[1:])
             # The modules of all commands, and plug-ins, are imported for other names, help and hints only.
             named: Sequence[str] | None = None
             if not arguments and COMPLETION not in os.environ:
-                named = DAILY
+                named = daily()
             elif arguments and arguments[0] in commands_of(plug_ins=False):
                 named = arguments[:1]
             application(named)(arguments, prog_name="mapgauge")

@@ -138,7 +138,11 @@ _SHORT = 200  # characters of the sentence about a command; longer ones would be
 
 
 _ONCE = ("install_completion", "show_completion")  # options that are used once, if at all
-DAILY = ("evaluate", "compare", "report", "show", "why")  # what `mapgauge` alone lists
+
+
+def daily() -> list[str]:
+    """Return the commands that `mapgauge` alone lists."""
+    return [name for name, (_, command) in commands_of(plug_ins=False).items() if command.daily]
 
 
 class _Commands(CommandGroup):
@@ -166,7 +170,7 @@ class _Commands(CommandGroup):
         say("All commands: mapgauge --help. To try them without data: mapgauge demo")
         formatter.write_paragraph()
         with formatter.indentation():
-            formatter.write_dl([(name, self.commands[name].get_short_help_str(_SHORT)) for name in DAILY])
+            formatter.write_dl([(name, self.commands[name].get_short_help_str(_SHORT)) for name in daily()])
         text: str = formatter.getvalue()
         return text.rstrip("\n")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from mapgauge.cli import options as o
 from mapgauge.cli import parsing
@@ -18,6 +18,7 @@ from mapgauge.cli.output import announce, exit_on, exit_without_truth
 from mapgauge.cli.slices import are_slices, slice_pieces, slices_of, tags_of
 from mapgauge.cli.targets import SUFFIX, check_geometry, check_page, check_targets, files_of_each, page_of
 from mapgauge.cli.watching import EvaluationWatch
+from mapgauge.hooks import prior_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from mapgauge.cli.runs import InMemory, RunPlan, Streamed
     from mapgauge.evaluation.streaming.run import OnError
     from mapgauge.frames.map_frames import MapFrames
+    from mapgauge.hooks import Documented
     from mapgauge.protocols import Protocol
     from mapgauge.results.results import Results
     from mapgauge.results.tags import Tags
@@ -98,7 +100,7 @@ def evaluate(options: EvaluateOptions) -> None:
     """Compare predictions with truth.
 
     Prints what was compared, the answer in a few sentences, a table, the worst frame, and possible problems with
-    the input; with --prior also the tables of `mapgauge changes`. If both sides are Parquet (a file, a folder or a
+    the input; with --prior also what the methods make of a prior map. If both sides are Parquet (a file, a folder or a
     URL), they are read in chunks, on this machine or on a Dask cluster.
     """
     watch = EvaluationWatch(
@@ -122,11 +124,13 @@ def _evaluate(options: EvaluateOptions, watch: EvaluationWatch) -> None:
     chosen = parsing.metrics_of_each(protocols, options.metrics)
     metrics = list(chain.from_iterable(chosen))
     _check_options(options, metrics)
+    if options.prior is not None and prior_tables() is None:
+        parsing.refuse("--prior", "no feature that compares with a prior map is installed")
     if options.prior is not None and not protocols[0].cutoffs:
         parsing.refuse("--prior", "needs PLD, and the protocol has no cutoff. Give one with -c 1.5")
     plan, pages = _plan(options, protocols, chosen)
     check_files(*options.predictions, options.truth, *([options.prior] if options.prior else []))
-    watch.is_streamed = _streams(options)
+    watch.is_streamed = _streams(options, protocols)
     prepare = partial(_prepare, options, protocols, chosen)
     if watch.is_streamed:
         sides: InMemory | Streamed = _streamed(options, prepare)
@@ -221,16 +225,16 @@ def _print(
 ) -> None:
     """Print what comes out, with the tables of a prior and of subsets."""
     from mapgauge.cli.evaluated import Evaluated
-    from mapgauge.hooks import prior_tables
 
-    changes: Any = {}
-    of_prior: Iterable[Piece] = ()
+    of_prior: dict[str, Sequence[Documented]] = {}
+    text_of_prior: Iterable[Piece] = ()
+    prior = None
     if options.prior is not None:
         prior = prior_tables()
-        if prior is None:
-            parsing.refuse("--prior", "no feature that compares with a prior is installed")
-        changes = prior.measure(results, plan.names, options.prior, workers=options.workers)
-        of_prior = prior.text(changes)
+    if options.prior is not None and prior is not None:
+        measured = prior.measure(results, plan.names, options.prior, workers=options.workers)
+        of_prior = {prior.key: list(measured.values())}
+        text_of_prior = prior.text(measured)
     sliced = slices_of(results, options.slice_by, options.lists, tags=tags, correction=options.correction)
     document = Evaluated(
         names=plan.names,
@@ -240,8 +244,8 @@ def _print(
         targets=[target if target in watch.saved else None for target in plan.targets],
         findings=watch.findings,
         slices=sliced,
-        changes=list(changes.values()),
-        more=chain(of_prior, slice_pieces(plan.titles, sliced)),
+        of_prior=of_prior,
+        more=chain(text_of_prior, slice_pieces(plan.titles, sliced)),
         by_class=options.by == "class",
         has_lists=bool(options.lists),
         with_tables=options.tables,
@@ -286,8 +290,6 @@ def _check_options(options: EvaluateOptions, metrics: Sequence[str]) -> None:
         without_effect(options, ["correction"], "without --by COLUMN or several --tokens FILE")
     if options.form in ("csv", "latex"):
         without_effect(options, ["correction"], f"with --{options.form}, which has no differences")
-    if options.form != "text":
-        without_effect(options, ["tables", "notes"], f"with --{options.form}, which prints no text")
     parsing.check_settings_used(metrics, cutoff=options.cutoff, changes=options.changes)
     if options.page is None:
         without_effect(options, ["title"], "without --report FILE")
@@ -361,19 +363,23 @@ def _checked(
     return predictions
 
 
-def _streams(options: EvaluateOptions) -> bool:
+def _streams(options: EvaluateOptions, protocols: "Sequence[Protocol]") -> bool:
     """Whether all files are Parquet, and nothing needs them in memory as a whole."""
+    from mapgauge.geometry.cropping import corridor_radius
     from mapgauge.io.files.places import streams
 
     paths = [*options.predictions, options.truth]
     is_parquet = all(streams(parsing.place(path)) for path in paths)
-    is_changed = _is_changed(options, paths)
+    has_corridor = any(corridor_radius(protocol.window) is not None for protocol in protocols)
+    is_changed = has_corridor or _is_changed(options, paths)
     needs_all = options.page is not None
     chosen = _options_of_chunks(options)
     if chosen and (is_changed or needs_all or not is_parquet):
         more = ""
         if needs_all and is_parquet:
             more = ". A report needs all data in memory: make it from a part of the data"
+        if has_corridor:
+            more = ". A corridor leads through frames of other chunks"
         parsing.refuse(
             ", ".join(chosen),
             f"{'needs' if len(chosen) == 1 else 'need'} Parquet on both sides, without options after the names, "
@@ -386,8 +392,6 @@ def _is_changed(options: EvaluateOptions, paths: Sequence[Path]) -> bool:
     """Whether files are changed after they are read, or whole scenes are needed."""
     degenerate = {options_of(path).get("degenerate", "strict") for path in paths}
     if options.lists or options.prior is not None or len(degenerate) > 1:
-        return True
-    if any("corridor" in text for text in options.changes or ()):  # paths need whole scenes
         return True
     return any(set(options_of(path)) - {"name", "degenerate", "tags"} for path in paths)
 

@@ -1,7 +1,7 @@
 """What ``mapgauge evaluate`` prints: text, JSON, CSV or LaTeX of all methods by all protocols."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,8 @@ class Evaluated(Document):
     targets: Sequence[Path | None]  # the file of each of the results
     findings: "Sequence[Finding]" = ()
     slices: "Sequence[Slices]" = ()
-    changes: "Sequence[Documented]" = ()  # what each method makes of a prior
+    # What each method makes of a prior, by the key of the feature that measured it.
+    of_prior: "Mapping[str, Sequence[Documented]]" = field(default_factory=dict)
     more: Iterable[Piece] = ()  # what the text ends with
     by_class: bool = False  # whether LaTeX has a column for each class
     has_lists: bool = False  # whether --tokens chose the frames
@@ -131,8 +132,9 @@ class Evaluated(Document):
     def to_dict(self) -> Any:
         """Return the summary of each method, with what is said of it."""
         more: list[dict[str, Any]] = [{} for _ in self.results]
-        for document, changes in zip(more, self.changes, strict=False):
-            document["changes"] = changes.to_dict()
+        for key, each in self.of_prior.items():
+            for document, measured in zip(more, each, strict=True):
+                document[key] = measured.to_dict()
         for k, (document, name) in enumerate(zip(more, self.names_of_results, strict=True)):
             document["answer"] = self.answers[k % self.protocols].about(name).to_dict()
         return one_or_all(summary.documents_of(self.results, self.names_of_results, sliced=self.slices, more=more))

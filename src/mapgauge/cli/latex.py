@@ -178,7 +178,7 @@ def _spanning(cells: Sequence[str]) -> list[str]:
 
 
 def _is_percent(key: str) -> bool:
-    """Whether papers print a value in percent: average precisions, and the scores of OpenLane-V2."""
+    """Whether papers print a value in percent: average precisions, and metrics that say so."""
     from mapgauge.metrics.metric import HitRows, ValueKey
     from mapgauge.metrics.table import value_named
 

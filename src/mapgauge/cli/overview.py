@@ -259,9 +259,9 @@ def statement_lines(answer: "Answer", *, left_out: Collection[str] = ()) -> Iter
     Of several methods, only the advice that lowers PLD most.
     """
     statements = [said for said in answer.statements if said.about not in left_out]
-    advice = [said for said in statements if is_advice(said.values)]
+    advice = [said for said in statements if said.change is not None]
     if len(answer.methods) > 1 and len(advice) > 1:
-        best = min(advice, key=lambda said: float(said.values.get("change") or 0.0))
+        best = min(advice, key=lambda said: said.change or 0.0)
         statements = [said for said in statements if said not in advice or said is best]
     lines: list[str] = []
     for said in statements:
@@ -279,11 +279,6 @@ def _lacks_causes(facts: "MethodFacts") -> bool:
     """Whether what explains PLD is not known, as in a streamed evaluation that was begun without it."""
     is_about_pld = facts.measure == PLD.main.key and facts.pld is not None
     return is_about_pld and facts.refused is None and facts.found is None
-
-
-def is_advice(values: Mapping[str, object]) -> bool:
-    """Whether a statement is advice: it says what would change PLD, and by how much."""
-    return "change" in values
 
 
 @dataclass(frozen=True)

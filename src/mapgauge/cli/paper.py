@@ -40,9 +40,7 @@ ABOUT = {
     "provenance.txt": "how the numbers were made",
 }
 FILES = tuple(ABOUT)
-_DIGEST = (
-    "Print the hash of the truth with your values: who has the same truth can then check them with mapgauge verify."
-)
+_DIGEST = "Print the hash of the truth with your values: who has the same truth can then check them."
 MARK = ".mapgauge-paper"  # lists the files of this command in its folder
 
 

@@ -194,7 +194,7 @@ def check_settings_used(metrics: Sequence[str], *, cutoff: Texts, changes: Texts
     """Refuse settings that none of the chosen metrics has."""
     from mapgauge.metrics.table import METRICS
 
-    able = [*(row.name for row in METRICS.values() if row.at_cutoffs), "ap_sospa"]  # normalised SOSPA has a cutoff too
+    able = [row.name for row in METRICS.values() if row.has_cutoff]
     if cutoff and not set(able) & {*metrics}:
         known = " or ".join(able)
         refuse("--cutoff", f"has no effect without a metric that has this setting: --metrics {known}")

@@ -115,7 +115,7 @@ def show(options: ShowOptions) -> None:
 
 
 def _least_drawn(method: "Results") -> float:
-    """Return the least confidence of a prediction that is drawn by default, as ``mapgauge view`` does."""
+    """Return the least confidence of a prediction that is drawn by default."""
     from mapgauge.views.report.drawings import least_confidence
 
     return least_confidence(method.scores.confidence, int(method.scores.true.sum()))

@@ -43,9 +43,7 @@ EveryOption = Annotated[int, o.option("--every N", o.READ, "Take every N-th fram
 CenterlinesOption = Annotated[
     bool, o.option("--centerlines", o.COMPUTED, "Also cut the centrelines of lanes, with links to their successors.")
 ]
-WholeOption = Annotated[
-    bool, o.option("--global", o.COMPUTED, "Write one map for each scene, in world metres, for `mapgauge global`.")
-]
+WholeOption = Annotated[bool, o.option("--global", o.COMPUTED, "Write one map for each scene, in world metres.")]
 RestartOption = Annotated[
     bool, o.option("--restart", o.WORK, "Delete the finished scenes of an interrupted run, and cut all scenes again.")
 ]

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from mapgauge.arguments import check_workers
+from mapgauge.checks import CHECKS
 from mapgauge.checks.coordinates import with_axes_of
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.evaluation.engines import EngineLike
@@ -97,8 +98,8 @@ def evaluate(
             ``"keep"`` leaves them as they are. ``"auto"`` turns the predictions if it is certain how: both files say
             which axis points forward, and nearest distances show the same turn. A finding says what was done, or why
             nothing was. Both sides are read into memory.
-        metadata: What to keep with the results, such as ``{"commit": "4f2a", "epoch": 12}``. Tables, JSON and
-            ``history`` show it. It changes no number. The key ``date`` replaces the date of the evaluation.
+        metadata: What to keep with the results, such as ``{"commit": "4f2a", "epoch": 12}``. Tables and JSON
+            show it. It changes no number. The key ``date`` replaces the date of the evaluation.
 
     Returns:
         The scores of every frame and class, and the summary. Frames that the predictions lack count as frames without
@@ -198,6 +199,7 @@ def evaluate_frames(
     scored = (*metrics, *(name for name in extra if name not in metrics))
     check_needs(scored, x, y)
     data = Data.of(x, y, protocol, block_size=block_size)
+    list(CHECKS)  # imports them here: a thread that holds the table could wait for an import that waits for the table
     with ThreadPoolExecutor(1) as aside:
         checking = aside.submit(findings_of, predictions, truth, protocol, metrics, unknown)
         try:

@@ -158,6 +158,8 @@ IGNORE = Column(
     filled_first=True,  # of equal lines, the last one is matched
     order=3,
 )
+# Only features read the two rows below. They are the core's, because they are fields of ``MapFrames``, which are public
+# names, and because Parquet and GeoJSON have changes: without the feature, a file would lose them when it is converted.
 CHANGE = Column(
     name="change",
     about="what changed since a prior map",

@@ -181,7 +181,7 @@ def findings_of_tracks(name: str, side: MapFrames) -> Iterator[Finding]:
             text += ", as pieces of one line that the region cuts"
             yield Finding("note", "tracks-repeated", text, count=len(more), examples=examples(side, more))
         else:
-            text += ". T-PLD takes all but the longest as tracks of their own, and C-mAP uses the match of the last one"
+            text += ". Metrics of tracks follow only one of them"
             remedy = Remedy.of("Give the instances of a frame different tracks")
             yield Finding(
                 "warning", "tracks-repeated", text, count=len(more), examples=examples(side, more), remedy=remedy

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
@@ -234,6 +234,12 @@ class Format:
     write_options: tuple[str, ...] = ()  # further keywords of ``write``
     forward: FormatForward = None  # the axis that points forward; None if the format does not say
     order: int = 100  # of two formats that recognise a file, the one with the lower number reads it
+    _: KW_ONLY
+    project: str = ""  # whose program writes such files, in messages of the checks
+    leaves_out_empty_frames: bool = False  # whether files of predictions lack the frames without any
+    # The length and the width of a region in metres, and what they are in files of a format that shrinks coordinates.
+    # Such a format has the option ``unshrink``.
+    shrinks: tuple[tuple[float, float], tuple[float, float]] | None = None
 
 
 def ids_of(frames: MapFrames, table: Sequence[str], override: dict[int, str] | None, format_name: str) -> list[int]:

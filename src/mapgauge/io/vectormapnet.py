@@ -151,4 +151,7 @@ RESULTS = Format(
     holds_both=True,
     options=("part", "unshrink"),
     forward="x",
+    project="VectorMapNet",
+    leaves_out_empty_frames=True,
+    shrinks=((62.0, 32.0), (60.0, 30.0)),
 )

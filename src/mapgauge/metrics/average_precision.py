@@ -319,5 +319,6 @@ AP_CHAMFER = _row("ap_chamfer", "Chamfer-AP", _chamfer_hits, settings=ChamferSet
 AP_FRECHET = _row("ap_frechet", "Fréchet-AP", _frechet_hits, settings=FrechetSettings)
 AP_SOSPA = replace(
     _row("ap_sospa", "SOSPA-AP", _sospa_hits, settings=SospaSettings, unit=""),
+    at_first_cutoff=True,
     stated=lambda protocol: f"mean over thresholds at the cutoff {protocol.cutoffs[0]:g} m",
 )

@@ -10,13 +10,13 @@ class Citation:
     entry: str  # it may begin with lines of comment
     # Names of metrics, "rules:maptr" for the protocols maptr and maptr-..., "data:nuscenes", "split:new", "software".
     uses: tuple[str, ...] = ()
-    order: int = 1000  # in what ``mapgauge cite`` prints: lower numbers come first
+    order: int = 1000  # where entries are printed: lower numbers come first
 
     def cited_for(self, *uses: str) -> "Citation":
         """Return the same entry for other uses.
 
-        >>> SOFTWARE.cited_for("track_pld").uses
-        ('track_pld',)
+        >>> SOFTWARE.cited_for("pld").uses
+        ('pld',)
         """
         return replace(self, uses=uses)
 

@@ -138,6 +138,7 @@ class Metric:
     # The value of a class without predictions and truth, if another class of the metric has some. None: no value.
     absent: float | None = None
     order: int = 100  # place in tables and files: lower numbers come first; rows of plug-ins come last
+    at_first_cutoff: bool = False  # whether it needs a cutoff, and takes the first one of the protocol
 
     def covers(self, class_name: str, protocol: Protocol) -> bool:
         """Whether the metric has values for a class."""
@@ -163,6 +164,11 @@ class Metric:
     def at_cutoffs(self) -> bool:
         """Whether the metric is computed at each cutoff of the protocol."""
         return self.setting is not None and self.setting.field == "cutoffs"
+
+    @property
+    def has_cutoff(self) -> bool:
+        """Whether a cutoff of the protocol changes its values."""
+        return self.at_cutoffs or self.at_first_cutoff
 
     @property
     def shows_first(self) -> bool:

@@ -15,9 +15,8 @@ def protocol(base: str | Protocol | None = None, /, **fields: Any) -> Protocol:
     """Return a protocol by its name, with some settings changed.
 
     Args:
-        base: One of ``mapgauge.protocols.PROTOCOLS``, or a ``Protocol``. It can also be given as ``name=``. A protocol
-            for lane graphs can be restricted to a part of the lanes: ``"openlanev2-v1.1-near"``, and likewise
-            ``-far``, ``-intersection`` and ``-elsewhere``.
+        base: One of ``mapgauge.protocols.PROTOCOLS``, or a ``Protocol``. It can also be given as ``name=``. Some
+            protocols can be restricted to a part of the instances by an ending of the name, such as ``-near``.
         fields: Fields of ``Protocol`` to change. After a base, ``name=`` gives the changed protocol another name. The
             cutoff of the base stays the first if it is among several. ``settings=`` has values by metric and name. It
             changes these values and keeps all others; None removes a metric.

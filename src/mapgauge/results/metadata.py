@@ -12,7 +12,7 @@ from mapgauge.errors import InvalidInput, Remedy
 
 DATE = "date"  # the key that gives another date than that of the evaluation
 # What authors should do with the digest of the truth.
-DIGEST_ADVICE = "Print it with your values: who has the same truth can then check them with mapgauge verify"
+DIGEST_ADVICE = "Print it with your values: who has the same truth can then check them"
 _MOST_KEYS = 50
 _LONGEST = 500  # characters of a value
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,49}")

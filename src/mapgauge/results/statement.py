@@ -14,6 +14,7 @@ class Statement:
     text: str  # for people: whole sentences, with a capital letter and a full stop
     values: Mapping[str, float | str | None] = field(default_factory=dict)  # the numbers of the text, and names
     method: str = ""  # the method that it is about; "" if there is one only, or if it is about several
+    change: float | None = None  # what following it would change PLD by, if it is advice
 
     def __str__(self) -> str:
         """The text."""

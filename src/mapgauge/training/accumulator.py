@@ -223,7 +223,7 @@ class Accumulator:
     values for loggers. ``results`` returns the same as ``evaluate``, without the geometry. ``reset`` removes all
     frames. An accumulator can be pickled.
 
-    It keeps about a kilobyte per frame. Metrics of scenes (``track_pld``, ``c_map``, ``mas``) need all frames of a
+    It keeps about a kilobyte per frame. Metrics of scenes, such as those of tracks, need all frames of a
     scene, so the polylines are kept as well: 16 bytes per point (24 in 3-D) and about 70 bytes per polyline. 6,000
     frames with 100 polylines of 20 points take 230 MB. ``compute`` and ``results`` score them, and need about twice as
     much again meanwhile.
@@ -317,7 +317,7 @@ class Accumulator:
             scenes: The scene of each frame, for intervals over scenes. Metrics of scenes need it.
             timestamps: The time of each frame as a whole number, or its number in its scene. Metrics of scenes need it,
                 because the frames of a scene may arrive in any order.
-            poses: The motion from each frame to the world, ``(frames, 4, 4)``. ``mas`` needs it.
+            poses: The motion from each frame to the world, ``(frames, 4, 4)``. Some metrics of scenes need it.
         """
         rows = self.score(predictions, truth, tokens=tokens, scenes=scenes, timestamps=timestamps, poses=poses)
         self.add(rows)

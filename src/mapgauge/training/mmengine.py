@@ -40,8 +40,8 @@ class MapgaugeMetric(BaseMetric):
         polylines: Key of the polylines in both.
         labels: Key of the labels in both.
         confidence: Key of the confidences in the predictions.
-        tracks: Key of the ids of tracks in both; None if they have none. ``track_pld``, ``c_map`` and ``mas`` need ids,
-            scenes and time stamps. ``mas`` also needs poses.
+        tracks: Key of the ids of tracks in both; None if they have none. Metrics of tracks need ids, scenes
+            and time stamps, and some of them poses.
         token: Path of the name of the frame; None if frames have no names.
         scene: Path of the name of the scene; None if it is unknown.
         timestamp: Path of the time of the frame, or of its number in the scene; None if it is unknown.

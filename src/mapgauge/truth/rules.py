@@ -194,7 +194,12 @@ def rules_named(dataset: str, name: str) -> TruthRules:
         if elsewhere:
             note = f" ({name} is for {', '.join(elsewhere)})"
         text = f"unknown rules {name!r} for {dataset}{note}, expected one of {', '.join(known)}"
-        raise InvalidInput(f"{text}{did_you_mean(name, known)}")
+        meant = did_you_mean(name, known)
+        if not meant and not elsewhere:
+            meant = did_you_mean(name, [row for _, row in RULES])
+            if meant:
+                meant += " But these rules are for another data set"
+        raise InvalidInput(f"{text}{meant}")
     return RULES[dataset, name]
 
 

@@ -211,7 +211,7 @@ def test_a_process_that_takes_too_long_is_ended_with_what_it_started(
         "time.sleep(600)\n",
         encoding="utf-8",
     )
-    hasty = replace(challenge, limits=mg.ChallengeLimits(seconds=5))
+    hasty = replace(challenge, limits=mg.ChallengeLimits(seconds=3))
     found = ask(hasty, played / "first.json", program=program)
     assert found.problem is not None
     assert found.problem.code == "limit-seconds"

@@ -15,7 +15,6 @@ import mapgauge as mg
 from mapgauge.errors import MissingDependency
 from mapgauge.features.tracks.strips import SCENES, strips_of
 from mapgauge.report import write_report
-from mapgauge.views.report.frames import WHOLE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -83,7 +82,7 @@ def test_whole_scenes_are_drawn_and_their_number_is_limited(tmp_path: Path) -> N
     write_report(many, tmp_path / "some.html", frames=12)
     meta, _ = contents(tmp_path / "some.html")
     worst = [f"s{SCENES + 2 - k}" for k in range(3)]  # as many as fit into half of the frames
-    number = meta["reasons"].index(WHOLE)
+    number = meta["reasons"].index("in a scene with the worst T-PLD")
     whole = {meta["scenes"][frame] for frame, why in zip(meta["drawn"], meta["why"], strict=True) if number in why}
     assert whole == set(worst)
     assert len(meta["drawn"]) == 12

@@ -6,8 +6,8 @@ FEATURE = Feature(
     commands={
         "challenge": Command(
             place="command:challenge",
-            group="Evaluate",
-            order=20,
+            group="More",
+            order=4,
             examples=(
                 "init NAME --truth truth.geojson -o FOLDER",
                 "check submission.json --manifest challenge.json",

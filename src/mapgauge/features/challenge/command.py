@@ -1,7 +1,7 @@
 """``mapgauge challenge init``, ``check``, ``score`` and ``board``, and ``mapgauge verify``."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -223,12 +223,7 @@ def score(options: ScoreOptions) -> None:
     truth = InputReader().truth(options.truth)
     make_folder(options.output)
     scored = score_submission(made, options.submission, truth, options.output, name=options.name, link=options.link)
-    if options.form == "json":
-        emit(options, ScoredDocument(scored.to_dict()))
-    else:
-        emit(options, CheckedDocument(scored.checked))
-        if scored.document is not None:
-            emit(options, ScoredDocument(dict(scored.document), scored))
+    emit(options, ScoredDocument(scored))
     if scored.unlimited:
         warn(scored.unlimited)
     if scored.document is None:
@@ -240,28 +235,33 @@ def score(options: ScoreOptions) -> None:
 
 @dataclass(frozen=True)
 class ScoredDocument(Document):
-    """The public values of a submission, and what the truth shows."""
+    """What a check found, the public values of a submission, and what the truth shows."""
 
-    document: dict[str, Any]
-    scored: "ScoredSubmission | None" = None  # the findings are for the organiser alone
+    scored: "ScoredSubmission"
 
     def text(self) -> Iterator[Piece]:
-        """Return the main values with their intervals, and the findings that need the truth."""
+        """Return what the check found. If the submission is accepted, also its values and what the truth shows."""
+        yield from CheckedDocument(self.scored.checked).text()
+        if self.scored.document is None:
+            return
+        yield self._values(self.scored.document)
+        yield from self._findings()
+
+    def _values(self, document: Mapping[str, Any]) -> Table:
+        """Return the main values with their intervals."""
         from mapgauge.metrics.table import METRICS, title_of
 
-        keys = [METRICS[name].main.key for name in self.document["settings"]["metrics"]]
+        keys = [METRICS[name].main.key for name in document["settings"]["metrics"]]
         rows = []
-        for name, values in self.document["values"].items():
-            bounds = self.document["intervals"].get(name, {})
+        for name, values in document["values"].items():
+            bounds = document["intervals"].get(name, {})
             rows.append([name, *(_cell(values.get(key), bounds.get(key)) for key in keys)])
-        yield Table(
-            title=f"{self.document['name']}, with 95 % intervals", header=["class", *map(title_of, keys)], rows=rows
-        )
-        if self.scored is not None:
-            yield from self._findings(self.scored)
+        title = f"{document['name']}, with 95 % intervals"
+        return Table(title=title, header=["class", *map(title_of, keys)], rows=rows, gap=False)
 
-    def _findings(self, scored: "ScoredSubmission") -> Iterator[Piece]:
-        """Yield errors and warnings that the check without truth has not told."""
+    def _findings(self) -> Iterator[Piece]:
+        """Yield errors and warnings that the check without truth has not told. They are for the organiser alone."""
+        scored = self.scored
         told = {(finding.code, finding.count) for finding in scored.checked.findings}
         for finding in scored.findings:
             if finding.level != "note" and (finding.code, finding.count) not in told:
@@ -277,7 +277,7 @@ class ScoredDocument(Document):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything."""
-        return self.document
+        return self.scored.to_dict()
 
 
 def _cell(value: float | None, bounds: list[float] | None) -> str:

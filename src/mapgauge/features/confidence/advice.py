@@ -13,5 +13,6 @@ def advice(results: Results, workers: int | None) -> Statement | None:
     best = best_rounding(results, workers=workers)
     if best is None or best.rounded >= best.pld:
         return None
-    values = {"threshold": best.threshold, "pld": best.rounded, "change": best.rounded - best.pld}
-    return Statement("confidence", best.in_words(), values)
+    change = best.rounded - best.pld
+    values = {"threshold": best.threshold, "pld": best.rounded, "change": change}
+    return Statement("confidence", best.in_words(), values, change=change)

@@ -14,6 +14,7 @@ FEATURE = Feature(
     protocols=("protocols:protocols_of_graphs",),
     citations=("citations:CGNET", "citations:TOPO_PAPER", "citations:APLS_PAPER", "citations:OWN"),
     formats=("graph_files:GRAPHS",),
+    checks=("checks:checks_of_graphs",),
     names={
         "Graph": "graph:Graph",
         "frames_from_graphs": "graph:frames_from_graphs",

@@ -225,4 +225,4 @@ def text_of(methods: "Mapping[str, Changes]") -> Iterator[Piece]:
     return SplitByChange(methods).text()
 
 
-TABLES = PriorTables(measure=since_prior, text=text_of)
+TABLES = PriorTables(measure=since_prior, text=text_of, key="changes")

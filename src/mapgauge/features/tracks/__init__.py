@@ -6,6 +6,7 @@ FEATURE = Feature(
     metrics=("track_pld:TRACK_PLD", "consistent_ap:C_MAP", "consistent_ap:MAS"),
     protocols=("protocols:protocols_of_tracks",),
     citations=("citations:STABILITY", "citations:TRACKED", "citations:OWN"),
+    checks=("checks:checks_of_tracks",),
     commands={
         "track": Command(
             place="command:track",

@@ -19,7 +19,7 @@ from mapgauge.results.results import Results
 from mapgauge.results.scene_order import frames_by_scene, scene_frames, seconds_of, timestamps_of
 from mapgauge.results.values import values_of
 from mapgauge.typing import Indices
-from mapgauge.views.report.pack import Added, Arrays, Section
+from mapgauge.views.report.pack import Added, Arrays, Section, WholeScene
 
 ABSENT = -2  # the cell of a frame without the track
 ALONE = -1  # the cell of a frame in which the track is missed or false
@@ -270,9 +270,9 @@ class TracksSection(Section):
     resource = "strip"
     order = 20
 
-    def scenes(self, methods: Sequence[Results]) -> list[list[int]]:
-        """Return the frames of each scene, from the highest T-PLD."""
-        return list(worst_scenes(methods).values())
+    def scenes(self, methods: Sequence[Results]) -> list[WholeScene]:
+        """Return all scenes, from the highest T-PLD."""
+        return [WholeScene(frames, "in a scene with the worst T-PLD") for frames in worst_scenes(methods).values()]
 
     def added(self, methods: Sequence[Results], drawn: Sequence[int], wanted: bool | None) -> Added:
         """Return the tracks of the scenes that have a drawn frame, at most ``SCENES``, from the highest T-PLD."""

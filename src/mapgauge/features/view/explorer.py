@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from mapgauge.views.report.pack import Arrays
 
 _PACKAGE = "mapgauge.features.view"
-_SCRIPTS = ("filter", "time", "place", "similar", "cameras", "pictures")
+_SCRIPTS = ("filter", "time", "place", "cameras", "pictures")
 _NEAREST = 50  # frames that are like another one
 _WAIT = 1.0  # seconds until a question about the geometry is answered anyway, with what is done
 
@@ -138,6 +138,10 @@ class Explorer:
     def page(self) -> Answer:
         """Return the page. Its security policy allows its own script, and requests to this server."""
         own = [resource(f"{name}.js", _PACKAGE) for name in _SCRIPTS]
+        panes_of_view = ["place"]
+        if similar() is not None:
+            own.append(resource("similar.js", _PACKAGE))
+            panes_of_view.append("similar")
         of_sections = [section_resource(section, "js") for section in self._scene_sections]
         script = joined_script([resource("live.js", _PACKAGE)], [*own, *of_sections])
         styles = [
@@ -147,7 +151,7 @@ class Explorer:
         ]
         panes = [
             *(section_resource(section, "html") for section in self._scene_sections),
-            *(resource(f"{name}.html", _PACKAGE) for name in ("place", "similar")),
+            *(resource(f"{name}.html", _PACKAGE) for name in panes_of_view),
         ]
         policy = (
             f"default-src 'none'; script-src {script_hash(script)}; style-src 'unsafe-inline'; "

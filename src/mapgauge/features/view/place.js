@@ -196,6 +196,7 @@ function moveMap(isHere) {
 
 extras.push({
   pane: ["place", "map of all frames"],
+  view: ["3", "map"],
   defaults: { ground: "" }, // what the map shows: squares, or the map of another script
   allows: (_, text) => text === "" || text === ROAD,
 

@@ -59,8 +59,8 @@ def _unpacked(data: bytes, settings: ScoringSettings) -> list[BatchRows]:
 class PolylineMetric(Metric):
     """Any metrics of mapgauge, by their names: an accumulator that has the settings, and its rows as states.
 
-    ``compute`` returns the values of all classes and their means. Metrics of scenes, such as ``track_pld``, need scenes
-    and time stamps, and most of them tracks. Their states hold the polylines of all frames: 16 bytes per point (24 in
+    ``compute`` returns the values of all classes and their means. Metrics of scenes need scenes and time stamps, and
+    most of them tracks. Their states hold the polylines of all frames: 16 bytes per point (24 in
     3-D) and about 70 bytes per polyline. The other classes of this module are ``PolylineMetric`` with chosen metrics,
     and say whether higher values are better.
 

@@ -82,7 +82,7 @@ def precision_recall(
 
     Args:
         results: From ``evaluate``; one for each method.
-        metric: An average precision, such as ``"ap_chamfer"`` or ``"det_l"``; None uses the first of the results.
+        metric: An average precision, such as ``"ap_chamfer"``; None uses the first of the results.
         threshold: A threshold of the protocol; None draws a panel for each threshold.
         names: Names of the methods; None uses the file names.
         title: Title above the figure.

@@ -22,7 +22,7 @@ const DEFAULTS = () => ({
   ...Object.assign({}, ...extras.map(({ defaults }) => defaults)),
 });
 
-// An extra has some of these: `pane`, its name and title; `defaults`, further texts of the state, and `allows(key, text)`,
+// An extra has some of these: `pane`, its name and title; `view`, a key and a name, if the pane has a button; `defaults`, further texts of the state, and `allows(key, text)`,
 // whether an address may have them; `filters`, keys that the list depends on, passes(frame), and `cleared`, their values
 // without a filter; in drawings, below(panel, frame), nodes under the lines, over(panel, frame), nodes over the truth, placed(frame), the transform of the lines,
 // whole(), the view of everything, and marks(state), what of it the legend explains: texts and nodes of a sample; build(change); toggle(state), before anything is drawn; show(state, differs), at the end;
@@ -446,13 +446,15 @@ function onKey(event, onView) {
   else if (event.key === "b") blink();
   else if (event.key === "?") showHelp();
   else if (event.key === "Escape" && blinkAt >= 0) blink();
-  else if (event.key in VIEWS && panes.concat([[""]]).some(([name]) => name === VIEWS[event.key])) showPane(VIEWS[event.key]);
+  else if (VIEWS.has(event.key)) showPane(VIEWS.get(event.key).pane);
   else return;
   event.preventDefault();
 }
 
-// Keys of what stands beside the drawing. The map is the panel "where", and in `mapgauge view` that of place.js.
-const VIEWS = { 1: "", 2: "grid", 3: panes.some(([name]) => name === "where") ? "where" : "place" };
+// What stands beside the drawing and has a key and a button: by key, the pane and the name of the button. The first pane
+// that asks for a key has it.
+const VIEWS = new Map([["1", { pane: "", name: "list" }]]);
+for (const { pane, view } of extras) if (view && !VIEWS.has(view[0])) VIEWS.set(view[0], { pane: pane[0], name: view[1] });
 
 // Shows what stands beside the drawing, which is below the first screen.
 function showPane(pane) {
@@ -462,10 +464,9 @@ function showPane(pane) {
 
 // Buttons in the head of the page for the list, the grid and the map.
 function buildViews() {
-  const names = { 1: "list", 2: "grid", 3: "map" };
-  for (const [key, pane] of Object.entries(VIEWS)) {
-    if (pane !== "" && !panes.some(([name]) => name === pane)) continue;
-    const button = element("button", { type: "button", textContent: `${names[key]} ${key}`, title: `Key ${key}` });
+  for (const key of [...VIEWS.keys()].sort()) {
+    const { pane, name } = VIEWS.get(key);
+    const button = element("button", { type: "button", textContent: `${name} ${key}`, title: `Key ${key}` });
     button.dataset.view = pane;
     button.addEventListener("click", () => showPane(pane));
     $$("views").append(button);

@@ -437,6 +437,7 @@ extras.push({
 if (!source.panel) {
   extras.push({
     pane: ["where", "where"],
+    view: ["3", "map"],
 
     toggle: (now) => document.querySelector(".left").classList.toggle("on-where", now.pane === "where"),
 

@@ -16,6 +16,7 @@ from mapgauge.results.frame_query import PART_OF_PLD, FrameTable
 from mapgauge.results.results import Results
 from mapgauge.results.values import COUNTS, lists_of_frames
 from mapgauge.typing import Flags, Floats
+from mapgauge.views.report.pack import WholeScene
 
 
 def is_repeated(metric: Metric, metrics: Sequence[str]) -> bool:
@@ -113,7 +114,6 @@ def _mean(values: Sequence[float]) -> float:
 
 
 RANDOM = "random sample"
-WHOLE = "in a scene with the worst T-PLD"
 Numbers = Mapping[str, NDArray[Any]]  # columns of one method
 
 
@@ -124,7 +124,7 @@ def choose(
     count: int,
     *,
     classes: Sequence[str] = (),
-    scenes: Sequence[Sequence[int]] = (),
+    scenes: Sequence[WholeScene] = (),
     seed: int = 0,
 ) -> dict[int, list[str]]:
     """Choose the frames to draw by several values, and a random sample.
@@ -141,9 +141,9 @@ def choose(
     if count >= total:
         return {frame: [] for frame in range(total)}
     chosen: dict[int, list[str]] = {}
-    for frames in scenes:
-        if len(chosen) + len(frames) <= count // 2:
-            chosen |= {frame: [WHOLE] for frame in frames}
+    for scene in scenes:
+        if len(chosen) + len(scene.frames) <= count // 2:
+            chosen |= {frame: [scene.reason] for frame in scene.frames}
     ranked = count - (count - len(chosen)) // 4
     ranking = [*_rankings(metrics, names, numbers), *_rankings_of_classes(metrics, names, numbers, classes=classes)]
     rankings = ([(reason, frame) for frame in order[:count]] for reason, order in ranking)

@@ -7,7 +7,7 @@ import base64
 import gzip
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,13 @@ class Added:
     about: str = ""  # a sentence above the list of frames
 
 
+class WholeScene(NamedTuple):
+    """A scene of which the report should draw all frames."""
+
+    frames: Sequence[int]  # indices into the tokens of the results
+    reason: str  # why, as the page says of each frame: "in a scene with the worst price"
+
+
 class Section:
     """The part of the report that belongs to a feature. This class adds nothing; features override what they need.
 
@@ -55,8 +62,8 @@ class Section:
         """Return the results with further metrics."""
         return methods
 
-    def scenes(self, methods: Sequence[Results]) -> list[list[int]]:
-        """Return the frames of scenes that should be drawn as a whole, the first ones first."""
+    def scenes(self, methods: Sequence[Results]) -> Sequence[WholeScene]:
+        """Return the scenes that should be drawn as a whole, the first ones first."""
         return []
 
     def columns(self, block: Block, results: Results, wanted: bool | None) -> Arrays:
@@ -71,7 +78,7 @@ class Section:
         return Added()
 
     def has_scenes(self, methods: Sequence[Results]) -> bool:
-        """Whether ``mapgauge view`` can ask for the arrays of single scenes."""
+        """Whether ``mapgauge view`` has the script of the section, which can ask for the arrays of single scenes."""
         return False
 
     def scenes_meta(self, scenes: Sequence[str]) -> dict[str, Any]:

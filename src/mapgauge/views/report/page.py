@@ -71,11 +71,11 @@ def write_report(
         frames: Which frames can be drawn. If None, all of them, up to 40 MB of drawings: 200 with all predictions, the
             others without unmatched predictions whose confidence is below 0.1. A number draws so many: the worst by
             each value and by each of its parts, over all classes and of each class, the frames with the largest
-            differences between methods, and a random quarter. If T-PLD was computed, up to half of them are whole
-            scenes with the worst T-PLD. The page states the reasons, and has the values of all frames. Drawing needs
-            the geometry, which results from a file have only if they are loaded with predictions and truth. A
-            condition, such as ``"pld > 0.8 and missed.boundary > 2"``, draws the frames of the first
-            method that meet it; ``Results.where`` has the columns.
+            differences between methods, and a random quarter. If a metric of tracks was computed, up to half of them
+            are whole scenes. The page states the reasons, and has the values of all frames. Drawing needs the geometry,
+            which results from a file have only if they are loaded with predictions and truth. A condition, such as
+            ``"pld > 0.8 and missed.boundary > 2"``, draws the frames of the first method that meet it;
+            ``Results.where`` has the columns.
         title: Title of the page. If None, the names of the methods.
         causes: Whether to compute the metrics ``causes`` and ``completeness`` from the geometry. The page then has the
             causes of PLD as bars, lists frames by each cause, and shows the instances of a cause in the drawings. If

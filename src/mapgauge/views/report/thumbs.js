@@ -257,6 +257,7 @@ function fillGrid(now) {
 
 extras.push({
   pane: ["grid", "grid"],
+  view: ["2", "grid"],
 
   build() {
     $$("grid-frames").addEventListener("scroll", () => fillGrid(state), { passive: true });

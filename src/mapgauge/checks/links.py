@@ -1,157 +1,21 @@
-"""Checks of tracks and links: ids, order in time, lanes that meet, and whether both sides have them."""
+"""Checks of the links between instances: links that lanes cannot have, and whether both sides have links.
 
-from collections import defaultdict
+Links are data of the core: files hold them, and several features score them. So these checks belong to no feature.
+"""
+
 from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mapgauge.checks.context import Context
-from mapgauge.checks.neighbours import coarse, evenly, near_chamfer, rows_with_points
+from mapgauge.checks.neighbours import evenly
 from mapgauge.errors import Remedy
 from mapgauge.frames import tracks
 from mapgauge.frames.findings import Finding, Level, examples, share_of
 from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links
 from mapgauge.frames.map_frames import MapFrames
-from mapgauge.geometry.polylines import boxes_of
 from mapgauge.typing import Flags, Indices, Points
-
-_JUMP = 5.0  # metres between the boxes of a line in consecutive frames; lines of one static object overlap
-_NEAR_TRACK = 1.5  # metres: a prediction is matched with the nearest truth up to this distance
-_TRACK_FRAMES = 120  # at most this many frames are searched for ids that follow several true tracks
-
-
-def ids(context: Context) -> Iterator[Finding]:
-    """Find what is unusual about the tracks of each side, if both have tracks. Otherwise nothing follows them."""
-    if all(side.track is not None for _, side in context.sides):
-        yield from tracks.track_findings(context.predictions, context.truth)
-        for name, side in context.sides:
-            yield from _jumps(name, side, _poses_of(context, side))
-
-
-def tracks_of_side(name: str, side: MapFrames) -> Iterator[Finding]:
-    """Find what is unusual about the tracks of one side by itself, given its name. There is nothing without tracks."""
-    if side.track is not None:
-        yield from tracks.findings_of_tracks(name, side)
-        yield from tracks.findings_of_times(name, side)
-        yield from _jumps(name, side, side.poses)
-
-
-def tracks_on_one_side(context: Context) -> Iterator[Finding]:
-    """Find tracks that the other side lacks."""
-    has = [side.track is not None and bool((side.track != "").any()) for _, side in context.sides]
-    if has[0] != has[1] and all(len(side.polylines) for _, side in context.sides):
-        if has[0]:
-            with_tracks = "predictions"
-            without = "truth"
-        else:
-            with_tracks = "truth"
-            without = "predictions"
-        text = f"the {with_tracks} have tracks and the {without} have none. Scores over time need both"
-        remedy = Remedy.of("Read ids of the truth with it, or give the predictions ids, to compare tracks")
-        yield Finding("note", "tracks-one-side", text, remedy=remedy)
-
-
-def shared(context: Context) -> Iterator[Finding]:
-    """Find predicted tracks that follow several true tracks. C-mAP does not see this."""
-    followed = _followed(context)
-    several = sorted(name for name, true in followed.items() if len(true) > 1)
-    if several:
-        text = (
-            f"{len(several)} of {len(followed)} predicted tracks ({share_of(len(several), len(followed))}) are nearest "
-            "to several true tracks at different times or in one frame. C-mAP does not count this as a mistake"
-        )
-        remedy = Remedy.of("Check that ids are not shared by different objects")
-        level: Level = "note"
-        if len(several) > 0.25 * len(followed):
-            level = "warning"
-        shown = tuple(dict.fromkeys(track for _, _, track in several))[:3]
-        yield Finding(level, "tracks-shared", text, count=len(several), examples=shown, remedy=remedy)
-
-
-def _jumps(name: str, side: MapFrames, poses: NDArray[np.float64] | None) -> Iterator[Finding]:
-    """Find tracks that are somewhere else in the next frame. Without poses, the ego vehicle may have moved."""
-    track = side.track
-    if track is None or side.scenes is None or poses is None:
-        return
-    rows = np.flatnonzero((track != "") & (np.diff(side.polylines.offsets) > 0))
-    rank = np.zeros(len(side), np.int64)
-    for frames in tracks.frames_by_scene(side).values():
-        rank[frames] = np.arange(len(frames))
-    lines = side.polylines.pick(rows)
-    world = np.empty((len(lines.coords), 2))
-    first = lines.offsets[np.searchsorted(side.frame[rows], np.arange(len(side) + 1))].tolist()
-    for pose, begin, end in zip(poses, first, first[1:], strict=False):  # points are sorted by frame
-        world[begin:end] = lines.coords[begin:end] @ pose[:2, : side.dimension].T + pose[:2, 3]
-    low, high = boxes_of(world, lines.offsets[:-1])
-    scene = tracks.codes_of(side.scenes)[side.frame[rows]]
-    keys = np.stack([rank[side.frame[rows]], tracks.codes_of(track[rows]), side.label[rows], scene])
-    order = np.lexsort(keys)
-    a = order[:-1]
-    b = order[1:]
-    next_to = (keys[1:, a] == keys[1:, b]).all(axis=0) & (keys[0, b] == keys[0, a] + 1)
-    gap = np.maximum(np.maximum(low[b] - high[a], low[a] - high[b]), 0.0)[next_to]
-    far = np.flatnonzero(np.hypot(*gap.T) > _JUMP)
-    if not len(far):
-        return
-    steps = int(np.count_nonzero(next_to))
-    text = (
-        f"{name}: {len(far)} of {steps} steps of a track to the next frame ({share_of(len(far), steps)}) jump by more "
-        f"than {_JUMP:g} m in the world"
-    )
-    remedy = Remedy.of("Check the ids, the poses and the order of the frames")
-    shown = tuple(dict.fromkeys(track[np.sort(rows[b[next_to][far]])].tolist()))[:3]
-    level: Level = "note"
-    if len(far) > 0.01 * steps:
-        level = "warning"
-    yield Finding(level, "tracks-jump", text, count=len(far), examples=shown, remedy=remedy)
-
-
-def _followed(context: Context) -> dict[tuple[str, str, str], set[str]]:
-    """Return the true tracks that each predicted track (scene, class and id) is nearest to, in the first scenes."""
-    x = context.predictions
-    y = context.truth
-    followed: dict[tuple[str, str, str], set[str]] = defaultdict(set)
-    if x.track is None or y.track is None or y.scenes is None:
-        return followed
-    scene_of = dict(zip(y.tokens, y.scenes, strict=True))
-    for token in sorted(context.shared, key=lambda token: (scene_of[token], token))[:_TRACK_FRAMES]:
-        i = x.index[token]
-        j = y.index[token]
-        for c, name in enumerate(x.classes):
-            if name not in y.classes:
-                continue
-            predicted = _tracked(x, i, c)
-            true = _tracked(y, j, y.classes.index(name))
-            if not len(predicted) or not len(true):
-                continue
-            distance = near_chamfer(coarse(x, predicted)[..., :2], coarse(y, true)[..., :2], _NEAR_TRACK)
-            nearest = distance.argmin(axis=1)
-            for k in np.flatnonzero(distance.min(axis=1) <= _NEAR_TRACK).tolist():
-                track = str(x.track[predicted[k]])
-                followed[scene_of[token], name, track].add(str(y.track[true[nearest[k]]]))
-    return followed
-
-
-def _tracked(side: MapFrames, frame: int, label: int) -> Indices:
-    """Return the instances of a frame and class that have a track and points."""
-    rows = rows_with_points(side, frame)
-    rows = rows[side.label[rows] == label]
-    if side.track is None:
-        tracked: Indices = rows
-    else:
-        tracked = rows[side.track[rows] != ""]
-    return tracked
-
-
-def _poses_of(context: Context, side: MapFrames) -> NDArray[np.float64] | None:
-    """Return the poses of a side, or the poses of the other side if it has all frames."""
-    for other in (side, context.truth, context.predictions):
-        if other.poses is not None and all(token in other.index for token in side.tokens):
-            return other.poses[[other.index[token] for token in side.tokens]]
-    return None
-
 
 _FRAMES = 256  # at most this many frames are used
 _ENOUGH = 10  # fewer links or fewer lanes that meet say nothing about lanes that do not meet exactly
@@ -166,40 +30,19 @@ _MOST = 5  # successors of a lane, as a mean over all lanes
 _ROWS = "row i and column j of the matrix say that lane i leads into lane j"
 
 
-def links_on_one_side(context: Context) -> Iterator[Finding]:
+def on_one_side(context: Context) -> Iterator[Finding]:
     """Find links between lanes that the other side lacks."""
     if all(len(side.polylines) for _, side in context.sides):
         yield from tracks.link_findings(context.predictions, context.truth)
 
 
-def ends(context: Context) -> Iterator[Finding]:
+def impossible(context: Context) -> Iterator[Finding]:
     """Find links of either side that lanes cannot have."""
     for name, side in context.sides:
-        yield from links_of_side(name, side)
+        yield from of_side(name, side)
 
 
-def cropped(context: Context) -> Iterator[Finding]:
-    """Find lanes that CGNet's rules cut, which score 30 m x 60 m whatever the region of the data."""
-    if context.protocol is None:
-        return
-    if not any(getattr(own, "rules", "") == "cgnet" for own in context.protocol.settings.values()):
-        return
-    if (context.truth.forward or context.predictions.forward) == "x":
-        half = (30.0, 15.0)
-    else:
-        half = (15.0, 30.0)
-    for name, side in context.sides:
-        beyond = (np.abs(side.polylines.coords[:, :2]) > half).any(axis=1)
-        lanes = np.unique(np.searchsorted(side.polylines.offsets, np.flatnonzero(beyond), side="right") - 1)
-        if len(lanes):
-            text = (
-                f"{name}: {len(lanes)} of {len(side.polylines)} lanes leave the 30 m x 60 m that CGNet's rules score; "
-                "GEO, TOPO and JTOPO leave out the points beyond"
-            )
-            yield Finding("note", "graphs-cropped", text, count=len(lanes), examples=examples(side, lanes))
-
-
-def links_of_side(name: str, side: MapFrames) -> Iterator[Finding]:
+def of_side(name: str, side: MapFrames) -> Iterator[Finding]:
     """Find links to successors that lanes cannot have, and links that do not join lanes that meet.
 
     Predictions may have a score for every pair of lanes. Scores above 0.5 count as links, and the strongest scores tell
