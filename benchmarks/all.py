@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from benchmarks.tables import MACHINE_IS_NAMED, heading, machine, row
 
@@ -52,18 +52,24 @@ def environment(name: str) -> dict[str, str]:
     return found
 
 
-def main(names: Sequence[str]) -> int:
-    """Run the benchmarks, and return 1 if one failed."""
+def run(name: str) -> int:
+    """Run a benchmark in a process of its own, and return its exit code."""
+    command = [sys.executable, "-m", f"benchmarks.bench_{name}"]
+    return subprocess.run(command, env=environment(name), check=False).returncode
+
+
+def main(names: Sequence[str], packages: Sequence[str] = PACKAGES, run: Callable[[str], int] = run) -> int:
+    """Run the benchmarks, name the versions of some packages, and return 1 if a benchmark failed."""
     unknown = sorted(set(names) - set(NAMES))
     if unknown:
         raise SystemExit(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
-    machine(*PACKAGES)
+    machine(*packages)
     minutes, failed = {}, []
     for name in names or NAMES:
         begin = time.perf_counter()
-        ended = subprocess.run([sys.executable, "-m", f"benchmarks.bench_{name}"], env=environment(name), check=False)
+        code = run(name)
         minutes[name] = (time.perf_counter() - begin) / 60
-        if ended.returncode:
+        if code:
             failed.append(name)
         print(f"{name}: {minutes[name]:.1f} minutes", file=sys.stderr, flush=True)
     heading("Minutes of each benchmark", "benchmark", "minutes")

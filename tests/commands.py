@@ -18,6 +18,11 @@ def consoles_of(page: Path) -> list[tuple[str, str]]:
     return re.findall(r"^```console\n\$ mapgauge (.+)\n((?:.*\n)*?)```$", page.read_text(encoding="utf-8"), re.M)
 
 
+def run_script() -> None:
+    """Run the command line with the words in ``sys.argv``, as the script ``mapgauge`` does. It ends with SystemExit."""
+    main()
+
+
 def said(command: str, folder: Path) -> str:
     """What a command prints in a folder, messages included; in this process, which is much faster than in its own.
 
@@ -38,7 +43,7 @@ def said(command: str, folder: Path) -> str:
         patch.chdir(folder)
         patch.setattr("sys.argv", ["mapgauge", *shlex.split(command)])
         with pytest.raises(SystemExit) as ended:
-            main()
+            run_script()
         assert not ended.value.code, heard.getvalue()
         return heard.getvalue()
 

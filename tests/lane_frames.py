@@ -6,9 +6,32 @@ from typing import Any
 import numpy as np
 
 import mapgauge as mg
-from mapgauge.frames.lane_classes import AREAS, LANE, LANE_LINES, TRAFFIC_ELEMENTS
-from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR, Links
-from mapgauge.geometry.polylines import Polylines
+
+# The classes of OpenLane-V2's files.
+LANE = "centerline"
+LANE_LINES = ("left_laneline", "right_laneline")
+AREAS = ("ped_crossing", "boundary")  # in the order of their categories, which begin at 1
+TRAFFIC_ELEMENTS = (  # in the order of their attributes
+    "unknown",
+    "red",
+    "green",
+    "yellow",
+    "go_straight",
+    "turn_left",
+    "turn_right",
+    "no_left_turn",
+    "no_right_turn",
+    "u_turn",
+    "no_u_turn",
+    "slight_left",
+    "slight_right",
+)
+# The kinds of links.
+SUCCESSOR = "successor"
+LEFT = "left"
+LEFT_LINE = "left_line"
+RIGHT_LINE = "right_line"
+CONTROLLED_BY = "controlled_by"
 
 
 def lane_frames(document: Mapping[str, Mapping[str, Any]], *, predicted: bool) -> mg.MapFrames:
@@ -45,9 +68,9 @@ def lane_frames(document: Mapping[str, Mapping[str, Any]], *, predicted: bool) -
         classes=classes,
         frame=np.array([row[0] for row in rows], np.int64),
         label=np.array([classes.index(row[1]) for row in rows], np.int64),
-        polylines=Polylines.of([row[2] for row in rows], dimension=3),
+        polylines=mg.Polylines.of([row[2] for row in rows], dimension=3),
         confidence=np.array([row[3] for row in rows]) if predicted else None,
-        links=Links.of(
+        links=mg.Links.of(
             [link[0] for link in links],
             [link[1] for link in links],
             weight=weights,

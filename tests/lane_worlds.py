@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 from benchmarks import plain_lanes as plain
-from tests.lane_frames import lane_frames
+from tests.lane_frames import AREAS, TRAFFIC_ELEMENTS, lane_frames
 
 import mapgauge as mg
-from mapgauge.frames.lane_classes import AREAS, TRAFFIC_ELEMENTS
 
 Document = dict[str, dict[str, Any]]
 NAMES = {"1": ("topology_lclc", "topology_lcte"), "2": ("topology_lsls", "topology_lste")}

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from tests.arrays import Floats
 
 import mapgauge as mg
-from mapgauge.typing import Floats
 
 Line = tuple[str, float, float]  # track, position across the road, confidence
 

@@ -7,10 +7,9 @@ numbers. Their range is a few cutoffs, so that both matches and far points occur
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.arrays import Points
 
-from mapgauge.frames.map_frames import MapFrames
-from mapgauge.geometry.polylines import Polylines
-from mapgauge.typing import Points
+import mapgauge as mg
 
 cutoffs = st.sampled_from([0.25, 0.5, 1.0, 1.5, 4.0]) | st.floats(0.1, 10)
 orders = st.sampled_from([1.0, 2.0, 3.0, 1.5])
@@ -42,7 +41,7 @@ def instances(draw: st.DrawFn, most: int = 4, points: int = 5) -> tuple[list[Poi
 
 
 @st.composite
-def map_frames(draw: st.DrawFn, *, confidence: bool | None = None, dimension: int | None = None) -> MapFrames:
+def map_frames(draw: st.DrawFn, *, confidence: bool | None = None, dimension: int | None = None) -> mg.MapFrames:
     """A few frames with a few instances each; some frames are empty."""
     names = ["ped_crossing", "divider", "boundary"]
     size = draw(st.integers(2, 3)) if dimension is None else dimension
@@ -57,11 +56,11 @@ def map_frames(draw: st.DrawFn, *, confidence: bool | None = None, dimension: in
     values = None
     if draw(st.booleans()) if confidence is None else confidence:
         values = np.array([draw(st.floats(0, 1)) for _ in lines], np.float64)
-    return MapFrames(
+    return mg.MapFrames(
         tokens=tuple(tokens),
         classes=tuple(names),
         frame=np.array(frame, np.int64),
         label=np.array(label, np.int64),
-        polylines=Polylines.of(lines),
+        polylines=mg.Polylines.of(lines),
         confidence=values,
     )

@@ -7,15 +7,14 @@ from multiprocessing import get_context
 import pytest
 
 import mapgauge as mg
-from mapgauge.errors import Remedy
 
 KINDS = [mg.MapgaugeError, mg.InvalidInput, mg.UnreadableFile, mg.MissingDependency]
-REMEDY = Remedy('Pass unknown="ignore"', "Pass --ignore-unknown")
+REMEDY = mg.Remedy('Pass unknown="ignore"', "Pass --ignore-unknown")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("remedy", [None, "Update mapgauge", REMEDY])
-def test_an_error_survives_pickling(kind: type[mg.MapgaugeError], remedy: Remedy | str | None) -> None:
+def test_an_error_survives_pickling(kind: type[mg.MapgaugeError], remedy: mg.Remedy | str | None) -> None:
     error = kind("a.json: 2 tokens are unknown", remedy=remedy)
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         again = pickle.loads(pickle.dumps(error, protocol))
@@ -25,7 +24,7 @@ def test_an_error_survives_pickling(kind: type[mg.MapgaugeError], remedy: Remedy
 
 
 def fail(kind: type[mg.MapgaugeError]) -> None:
-    raise kind("no frames", remedy=REMEDY).and_also(Remedy("Try again", "Try it again"))
+    raise kind("no frames", remedy=REMEDY).and_also(mg.Remedy("Try again", "Try it again"))
 
 
 def test_an_error_of_another_process_keeps_its_remedies() -> None:
@@ -39,11 +38,11 @@ def test_an_error_of_another_process_keeps_its_remedies() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_another_remedy_follows_the_first(kind: type[mg.MapgaugeError]) -> None:
-    more = Remedy("Continue with resume=True", "Continue with --resume")
+    more = mg.Remedy("Continue with resume=True", "Continue with --resume")
     both = kind("x.parquet: broken", remedy=REMEDY).and_also(more)
     assert type(both) is kind
     assert both.message == "x.parquet: broken"
-    assert both.remedy == Remedy(
+    assert both.remedy == mg.Remedy(
         'Pass unknown="ignore". Continue with resume=True', "Pass --ignore-unknown. Continue with --resume"
     )
     only = kind("x.parquet: broken").and_also(more)

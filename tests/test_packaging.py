@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from tools import metadata
 
-from mapgauge.version import __version__
+import mapgauge as mg
 
 ROOT = Path(__file__).parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -59,8 +59,8 @@ def texts(folder: Path) -> dict[str, bytes]:
 
 def test_all_files_state_the_version_and_the_address_of_this_project() -> None:
     assert [path.relative_to(ROOT).as_posix() for path, _ in metadata.changes(ROOT)] == []
-    assert metadata.read(ROOT).version == __version__
-    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+    assert metadata.read(ROOT).version == mg.__version__
+    assert f"\nversion: {mg.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
 
 
 def test_a_new_version_is_written_into_all_files(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_new_version_is_written_into_all_files(tmp_path: Path) -> None:
     assert {path.name for path, _ in metadata.changes(folder)} == {"CITATION.cff", "recipe.yaml"}
     for path, expected in metadata.changes(folder):
         assert "2.3.4" in expected
-        assert __version__ not in expected, path
+        assert mg.__version__ not in expected, path
 
 
 def test_an_address_changes_all_places(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_an_address_of_another_kind_is_refused(tmp_path: Path, address: str) -> 
 
 def test_the_classifier_of_the_development_is_that_of_the_version() -> None:
     expected = "5 - Production/Stable"
-    if re.search(r"[a-z]", __version__):
+    if re.search(r"[a-z]", mg.__version__):
         expected = "4 - Beta"
     assert f"Development Status :: {expected}" in PROJECT["project"]["classifiers"]
 
@@ -148,7 +148,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (archive,) = folder.glob("*.tar.gz")
     with tarfile.open(archive) as file:
         file.extractall(folder, filter="data")
-    return folder / f"mapgauge-{__version__}"
+    return folder / f"mapgauge-{mg.__version__}"
 
 
 def test_an_sdist_has_all_files_of_the_repository(unpacked: Path) -> None:
@@ -204,7 +204,7 @@ def test_the_recipe_requires_what_the_package_requires(recipe: dict[str, Any]) -
 def test_the_recipe_describes_the_package(recipe: dict[str, Any]) -> None:
     project = PROJECT["project"]
     assert recipe["schema_version"] == 1
-    assert recipe["package"] == {"name": project["name"], "version": __version__}
+    assert recipe["package"] == {"name": project["name"], "version": mg.__version__}
     scripts = [f"{name} = {place}" for name, place in project["scripts"].items()]
     assert recipe["build"]["python"]["entry_points"] == scripts
     assert recipe["build"]["noarch"] == "python"
@@ -288,7 +288,7 @@ def test_the_command_runs_in_an_environment_for_one_command(tmp_path: Path, comm
     ended = subprocess.run(
         [*command.split(), "--version"], cwd=ROOT, env=environment, check=False, capture_output=True, encoding="utf-8"
     )
-    assert __version__ in ended.stdout, ended.stderr
+    assert mg.__version__ in ended.stdout, ended.stderr
 
 
 def make_environment(folder: Path) -> Path:

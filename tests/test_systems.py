@@ -10,7 +10,6 @@ import errno
 import io
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,27 +134,6 @@ def test_names_of_files_are_compared_without_their_case(monkeypatch: pytest.Monk
     monkeypatch.setattr(sys, "platform", system)
     with pytest.raises(typer.BadParameter):
         targets._stems(["A", "a"])
-
-
-@pytest.mark.needs_feature("view")
-@pytest.mark.parametrize(("system", "shared"), [("linux", True), ("win32", False)])
-def test_no_other_program_can_take_the_port_of_the_view(system: str, shared: bool) -> None:
-    code = f"""
-import http.server, sys, numpy, mapgauge.views.report.pack
-sys.platform = {system!r}
-from mapgauge.features.view.server import Server
-print(Server.allow_reuse_address)
-"""
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
-    assert ended.stdout.strip() == str(shared)
-
-
-@pytest.mark.needs_feature("challenge")
-def test_limits_are_named_where_the_system_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mapgauge.features.challenge import process
-
-    monkeypatch.setitem(sys.modules, "resource", None)  # as on Windows
-    assert "no limits of memory" in process.limit_resources(1, 1)
 
 
 def test_gdal_runs_where_the_system_has_no_limits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
-
-from mapgauge.typing import Floats
+from tests.arrays import Floats
 
 Maps = TypeVar("Maps")
 

@@ -13,10 +13,9 @@ import numpy as np
 import pyarrow as pa
 from PIL import Image, ImageDraw
 from pyarrow import feather
+from tests.arrays import Floats
 
-from mapgauge.frames.map_frames import MapFrames
-from mapgauge.geometry.resampling import resample
-from mapgauge.typing import Floats
+import mapgauge as mg
 
 SIZE = 640, 360  # pixels
 FOCAL = 400.0
@@ -72,7 +71,7 @@ def draw_image(path: Path, text: str, heading: float, lines: Sequence[Floats] = 
     drawing.rectangle((0, SIZE[1] // 2, *SIZE), fill=(92, 94, 98))
     angle = math.radians(heading)
     for line in lines:
-        points = resample(line[:, :2], spacing=0.25) - (AHEAD + SHIFT, 0.0)
+        points = mg.resample(line[:, :2], spacing=0.25) - (AHEAD + SHIFT, 0.0)
         depth = points @ (math.cos(angle), math.sin(angle))
         aside = points @ (math.sin(angle), -math.cos(angle))
         with np.errstate(divide="ignore"):
@@ -83,7 +82,7 @@ def draw_image(path: Path, text: str, heading: float, lines: Sequence[Floats] = 
     image.save(path, quality=90)
 
 
-def nuscenes_rig(root: Path, frames: MapFrames, version: str = "v1.0-mini") -> Path:
+def nuscenes_rig(root: Path, frames: mg.MapFrames, version: str = "v1.0-mini") -> Path:
     """Write the tables and images of the frames, whose poses are those of the vehicle, as nuScenes does.
 
     The lines of the frames are painted on the ground.

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from tests.arrays import Floats, Points
 from tests.cameras.rigs import (
     AHEAD,
     CAMERAS,
@@ -22,27 +23,24 @@ from tests.cameras.rigs import (
     nuscenes_rig,
 )
 
+import mapgauge as mg
 from mapgauge.cameras.opening import open_rig
 from mapgauge.cameras.projection import ImageLines, ground_lines, project, vehicle_from_frame
 from mapgauge.cameras.rig import CameraImage, Rig, RigFrame
 from mapgauge.demo import demo_world
-from mapgauge.errors import InvalidInput, UnreadableFile
-from mapgauge.frames.map_frames import MapFrames
-from mapgauge.geometry.polylines import Polylines
 from mapgauge.geometry.poses import rotation_about_z
-from mapgauge.typing import Floats, Points
 
 LOG = "00000000-1111-3222-8333-444444444444"
 START = 315_966_000_000_000_000
 
 
 @pytest.fixture(scope="module")
-def truth() -> MapFrames:
+def truth() -> mg.MapFrames:
     return demo_world(12)[1]
 
 
 @pytest.fixture(scope="module")
-def rig(truth: MapFrames, tmp_path_factory: pytest.TempPathFactory) -> Rig:
+def rig(truth: mg.MapFrames, tmp_path_factory: pytest.TempPathFactory) -> Rig:
     return open_rig(nuscenes_rig(tmp_path_factory.mktemp("nuscenes"), truth), truth.tokens)
 
 
@@ -57,7 +55,7 @@ def front(frame: RigFrame) -> CameraImage:
 
 
 def seen(points: Points | list[list[float]], frame: RigFrame, image: CameraImage) -> ImageLines:
-    return project(ground_lines(Polylines.of([points]), np.eye(4)), frame, image)
+    return project(ground_lines(mg.Polylines.of([points]), np.eye(4)), frame, image)
 
 
 def pixel(x: float, y: float, z: float = 0.0) -> list[float]:
@@ -66,7 +64,7 @@ def pixel(x: float, y: float, z: float = 0.0) -> list[float]:
     return [SIZE[0] / 2 - FOCAL * y / depth, SIZE[1] / 2 + FOCAL * (HEIGHT - z) / depth]
 
 
-def test_frames_of_nuscenes_have_an_image_of_each_camera(rig: Rig, truth: MapFrames) -> None:
+def test_frames_of_nuscenes_have_an_image_of_each_camera(rig: Rig, truth: mg.MapFrames) -> None:
     assert rig.dataset == "nuscenes"
     assert truth.poses is not None
     assert truth.timestamps is not None
@@ -81,7 +79,7 @@ def test_frames_of_nuscenes_have_an_image_of_each_camera(rig: Rig, truth: MapFra
     assert rig.frame("another token") is None
 
 
-def test_points_are_projected_by_similar_triangles(rig: Rig, truth: MapFrames) -> None:
+def test_points_are_projected_by_similar_triangles(rig: Rig, truth: mg.MapFrames) -> None:
     frame = frame_of(rig, truth.tokens[3])
     lines = seen([[10.0, -2.0], [12.0, 3.0]], frame, front(frame))
     assert lines.polyline.tolist() == [0]
@@ -90,13 +88,13 @@ def test_points_are_projected_by_similar_triangles(rig: Rig, truth: MapFrames) -
     np.testing.assert_allclose(lines.points[[0, -1]], [pixel(10, -2), pixel(12, 3)], atol=1e-9)
 
 
-def test_lines_with_height_are_projected_with_it(rig: Rig, truth: MapFrames) -> None:
+def test_lines_with_height_are_projected_with_it(rig: Rig, truth: mg.MapFrames) -> None:
     frame = frame_of(rig, truth.tokens[0])
     lines = seen([[10.0, -2.0, 1.0], [12.0, 3.0, 2.0]], frame, front(frame))
     np.testing.assert_allclose(lines.points[[0, -1]], [pixel(10, -2, 1), pixel(12, 3, 2)], atol=1e-9)
 
 
-def test_every_camera_looks_into_its_own_direction(rig: Rig, truth: MapFrames) -> None:
+def test_every_camera_looks_into_its_own_direction(rig: Rig, truth: mg.MapFrames) -> None:
     frame = frame_of(rig, truth.tokens[0])
     for image in frame.images:
         angle = np.radians(CAMERAS[image.camera])
@@ -105,23 +103,23 @@ def test_every_camera_looks_into_its_own_direction(rig: Rig, truth: MapFrames) -
         np.testing.assert_allclose(lines.points[0], [SIZE[0] / 2, SIZE[1] / 2 + FOCAL * HEIGHT / 9.0], atol=1e-6)
 
 
-def test_lines_behind_the_camera_are_invisible(rig: Rig, truth: MapFrames) -> None:
+def test_lines_behind_the_camera_are_invisible(rig: Rig, truth: mg.MapFrames) -> None:
     frame = frame_of(rig, truth.tokens[0])
     lines = seen([[-30.0, 1.0], [AHEAD + SHIFT, 1.0]], frame, front(frame))
     assert (lines.points.shape, lines.offsets.tolist(), len(lines.polyline)) == ((0, 2), [0], 0)
 
 
-def test_a_line_through_the_camera_plane_is_cut_at_the_near_plane(rig: Rig, truth: MapFrames) -> None:
+def test_a_line_through_the_camera_plane_is_cut_at_the_near_plane(rig: Rig, truth: mg.MapFrames) -> None:
     """Without the cut, the part behind the camera would appear upside down above the horizon."""
     frame = frame_of(rig, truth.tokens[0])
     image = front(frame)._replace(size=(100_000, 100_000))  # so that only the near plane cuts
-    lines = project(ground_lines(Polylines.of([[[-30.0, 0.0], [30.0, 0.0]]]), np.eye(4)), frame, image, near=2.0)
+    lines = project(ground_lines(mg.Polylines.of([[[-30.0, 0.0], [30.0, 0.0]]]), np.eye(4)), frame, image, near=2.0)
     np.testing.assert_allclose(lines.points[0], pixel(AHEAD + SHIFT + 2.0, 0.0), atol=1e-9)
     np.testing.assert_allclose(lines.points[-1], pixel(30.0, 0.0), atol=1e-9)
     assert (lines.points[:, 1] > SIZE[1] / 2).all()
 
 
-def test_lines_are_cut_at_the_edges_of_the_image(rig: Rig, truth: MapFrames) -> None:
+def test_lines_are_cut_at_the_edges_of_the_image(rig: Rig, truth: mg.MapFrames) -> None:
     frame = frame_of(rig, truth.tokens[0])
     lines = seen([[10.0, -40.0], [10.0, 40.0]], frame, front(frame))
     depth = 10.0 - SHIFT - AHEAD
@@ -130,11 +128,11 @@ def test_lines_are_cut_at_the_edges_of_the_image(rig: Rig, truth: MapFrames) -> 
     np.testing.assert_allclose(lines.points[[0, -1]], [[SIZE[0], row], [0, row]], atol=1e-9)
 
 
-def test_a_line_that_leaves_the_image_and_comes_back_has_two_pieces(rig: Rig, truth: MapFrames) -> None:
+def test_a_line_that_leaves_the_image_and_comes_back_has_two_pieces(rig: Rig, truth: mg.MapFrames) -> None:
     frame = frame_of(rig, truth.tokens[0])
     bend = [[10.0, -2.0], [10.0, 40.0], [20.0, 40.0], [20.0, 0.0]]
     other = [[15.0, 0.0], [16.0, 0.0]]
-    lines = project(ground_lines(Polylines.of([bend, [[-9, 0], [-8, 0]], other]), np.eye(4)), frame, front(frame))
+    lines = project(ground_lines(mg.Polylines.of([bend, [[-9, 0], [-8, 0]], other]), np.eye(4)), frame, front(frame))
     assert lines.polyline.tolist() == [0, 0, 2]
     ends = lines.points[lines.offsets[1:] - 1]
     starts = lines.points[lines.offsets[:-1]]
@@ -144,7 +142,7 @@ def test_a_line_that_leaves_the_image_and_comes_back_has_two_pieces(rig: Rig, tr
     assert starts[1][0] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_pieces_agree_with_a_dense_projection_of_points(rig: Rig, truth: MapFrames) -> None:
+def test_pieces_agree_with_a_dense_projection_of_points(rig: Rig, truth: mg.MapFrames) -> None:
     """A point is visible if and only if it is in front of the camera and its pixel is in the image."""
     frame = frame_of(rig, truth.tokens[5])
     lines = ground_lines(truth.keep(truth.frame == 5).polylines, np.eye(4), spacing=0.01)
@@ -163,7 +161,7 @@ def test_pieces_agree_with_a_dense_projection_of_points(rig: Rig, truth: MapFram
         assert set(owner[visible]) <= set(found.polyline)
 
 
-def test_projected_lines_lie_on_the_paint_of_images(rig: Rig, truth: MapFrames) -> None:
+def test_projected_lines_lie_on_the_paint_of_images(rig: Rig, truth: mg.MapFrames) -> None:
     for k in (2, 9):
         frame = frame_of(rig, truth.tokens[k])
         lines = ground_lines(truth.keep(truth.frame == k).polylines, np.eye(4))
@@ -176,17 +174,17 @@ def test_projected_lines_lie_on_the_paint_of_images(rig: Rig, truth: MapFrames) 
             assert np.mean(pixels[near[:, 1], near[:, 0]] > 170) > 0.95
 
 
-def test_no_lines_give_no_pieces(rig: Rig, truth: MapFrames) -> None:
+def test_no_lines_give_no_pieces(rig: Rig, truth: mg.MapFrames) -> None:
     frame = frame_of(rig, truth.tokens[0])
-    lines = project(ground_lines(Polylines.of([]), np.eye(4)), frame, front(frame))
+    lines = project(ground_lines(mg.Polylines.of([]), np.eye(4)), frame, front(frame))
     assert (lines.points.shape, lines.offsets.tolist(), len(lines.polyline)) == ((0, 2), [0], 0)
 
 
 def moved(motion: Floats, point: list[float]) -> list[float]:
-    return ground_lines(Polylines.of([[point, [0.0, 0.0]]]), motion).coords[0].tolist()  # type: ignore[no-any-return]
+    return ground_lines(mg.Polylines.of([[point, [0.0, 0.0]]]), motion).coords[0].tolist()  # type: ignore[no-any-return]
 
 
-def test_lines_of_the_lidar_move_to_the_vehicle(rig: Rig, truth: MapFrames) -> None:
+def test_lines_of_the_lidar_move_to_the_vehicle(rig: Rig, truth: mg.MapFrames) -> None:
     """MapTR's files have the LiDAR's coordinates: x to the right, y forward, and the ground below it."""
     frame = frame_of(rig, truth.tokens[0])
     np.testing.assert_allclose(moved(vehicle_from_frame(frame), [20.0, 3.0]), [20, 3, 0])
@@ -195,7 +193,7 @@ def test_lines_of_the_lidar_move_to_the_vehicle(rig: Rig, truth: MapFrames) -> N
     np.testing.assert_allclose(by_lidar, [20 + LIDAR_AT[0], 3, 0], atol=1e-9)
 
 
-def test_poses_say_where_lines_are(rig: Rig, truth: MapFrames) -> None:
+def test_poses_say_where_lines_are(rig: Rig, truth: mg.MapFrames) -> None:
     frame = frame_of(rig, truth.tokens[0])
     turned = frame.pose @ rotation_about_z(-90)
     turned[2, 3] += 1.84  # the height of a LiDAR does not move lines without height
@@ -204,7 +202,7 @@ def test_poses_say_where_lines_are(rig: Rig, truth: MapFrames) -> None:
     np.testing.assert_allclose(moved(vehicle_from_frame(frame, elsewhere, "x"), [20.0, 3.0]), [20, 3, 0])
 
 
-def test_tables_with_most_of_the_samples_are_read(truth: MapFrames, tmp_path: Path) -> None:
+def test_tables_with_most_of_the_samples_are_read(truth: mg.MapFrames, tmp_path: Path) -> None:
     nuscenes_rig(tmp_path, truth.at([0]), "v1.0-mini")
     nuscenes_rig(tmp_path, truth.at([0, 1, 2]), "v1.0-trainval")
     rig = open_rig(tmp_path, truth.tokens)
@@ -212,14 +210,14 @@ def test_tables_with_most_of_the_samples_are_read(truth: MapFrames, tmp_path: Pa
 
 
 @pytest.fixture
-def log_rig(truth: MapFrames, tmp_path: Path) -> tuple[Path, list[int]]:
+def log_rig(truth: mg.MapFrames, tmp_path: Path) -> tuple[Path, list[int]]:
     assert truth.poses is not None
     times = [START + 500_000_000 * k for k in range(10)]
     return argoverse2_rig(tmp_path / "sensor" / "val", LOG, times, truth.poses[:10]).parents[1], times
 
 
 def test_frames_of_argoverse_2_have_the_nearest_image_and_its_own_pose(
-    log_rig: tuple[Path, list[int]], truth: MapFrames
+    log_rig: tuple[Path, list[int]], truth: mg.MapFrames
 ) -> None:
     root, times = log_rig
     assert truth.poses is not None
@@ -258,32 +256,32 @@ def test_a_single_log_and_a_folder_of_logs_are_roots(log_rig: tuple[Path, list[i
         assert rig.path(front(frame_of(rig, f"{LOG}_{times[0]}"))).is_file()
 
 
-def test_images_outside_the_root_are_refused(rig: Rig, truth: MapFrames, tmp_path: Path) -> None:
+def test_images_outside_the_root_are_refused(rig: Rig, truth: mg.MapFrames, tmp_path: Path) -> None:
     image = front(frame_of(rig, truth.tokens[0]))
     (tmp_path / "secret.jpg").write_bytes(b"secret")
     inside = replace(rig, root=tmp_path / "root")
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / "link.jpg").symlink_to(tmp_path / "secret.jpg")
     for file in ("../secret.jpg", str(tmp_path / "secret.jpg"), "link.jpg"):
-        with pytest.raises(InvalidInput, match="expected an image inside"):
+        with pytest.raises(mg.InvalidInput, match="expected an image inside"):
             inside.path(image._replace(file=file))
-    with pytest.raises(UnreadableFile, match="no such image of CAM_FRONT"):
+    with pytest.raises(mg.UnreadableFile, match="no such image of CAM_FRONT"):
         inside.path(image._replace(file="samples/none.jpg"))
 
 
 def test_wrong_folders_are_refused(rig: Rig, tmp_path: Path) -> None:
-    with pytest.raises(UnreadableFile, match="no such folder"):
+    with pytest.raises(mg.UnreadableFile, match="no such folder"):
         open_rig(tmp_path / "none", ["a"])
-    with pytest.raises(UnreadableFile, match="found neither"):
+    with pytest.raises(mg.UnreadableFile, match="found neither"):
         open_rig(tmp_path, ["a"])
-    with pytest.raises(UnreadableFile, match="found none of these 1 tokens"):
+    with pytest.raises(mg.UnreadableFile, match="found none of these 1 tokens"):
         open_rig(rig.root, ["a"])
 
 
 def test_tokens_of_another_data_set_are_refused(log_rig: tuple[Path, list[int]]) -> None:
-    with pytest.raises(InvalidInput, match="frame abc: expected a token of Argoverse 2"):
+    with pytest.raises(mg.InvalidInput, match="frame abc: expected a token of Argoverse 2"):
         open_rig(log_rig[0], ["abc"])
-    with pytest.raises(UnreadableFile, match="found none of these 1 tokens"):
+    with pytest.raises(mg.UnreadableFile, match="found none of these 1 tokens"):
         open_rig(log_rig[0], ["123456789"])
 
 
@@ -297,20 +295,20 @@ def test_tokens_of_another_data_set_are_refused(log_rig: tuple[Path, list[int]])
     ],
 )
 def test_damaged_tables_are_refused(
-    truth: MapFrames, tmp_path: Path, table: str, field: str, value: object, message: str
+    truth: mg.MapFrames, tmp_path: Path, table: str, field: str, value: object, message: str
 ) -> None:
     nuscenes_rig(tmp_path, truth.at([0]))
     path = tmp_path / "v1.0-mini" / f"{table}.json"
     rows = json.loads(path.read_text(encoding="utf-8"))
     rows[-1][field] = value
     path.write_text(json.dumps(rows), encoding="utf-8")
-    with pytest.raises(UnreadableFile, match=message):
+    with pytest.raises(mg.UnreadableFile, match=message):
         open_rig(tmp_path, truth.tokens)
 
 
-def test_a_sample_without_a_sweep_is_refused(truth: MapFrames, tmp_path: Path) -> None:
+def test_a_sample_without_a_sweep_is_refused(truth: mg.MapFrames, tmp_path: Path) -> None:
     nuscenes_rig(tmp_path, truth.at([0]))
     path = tmp_path / "v1.0-mini" / "sample_data.json"
     path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8"))[1:]), encoding="utf-8")
-    with pytest.raises(UnreadableFile, match="no keyframe of LIDAR_TOP for 1 sample"):
+    with pytest.raises(mg.UnreadableFile, match="no keyframe of LIDAR_TOP for 1 sample"):
         open_rig(tmp_path, truth.tokens)

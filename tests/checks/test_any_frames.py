@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import mapgauge as mg
-from mapgauge.checks import check, findings_in
+from mapgauge.checks import findings_in
 from mapgauge.checks.context import Context
 from mapgauge.checks.table import CHECKS, SIDES, Check
-from mapgauge.frames.findings import Finding
 
 numbers = (
     st.integers(-40, 40).map(float)
@@ -55,8 +54,8 @@ def map_frames(draw: st.DrawFn) -> mg.MapFrames:
 def test_check_never_raises_and_is_deterministic(
     predictions: mg.MapFrames, truth: mg.MapFrames, region: tuple[float, float] | None, classes: list[str] | None
 ) -> None:
-    findings = check(predictions, truth, region=region, classes=classes)
-    assert findings == check(predictions, truth, region=region, classes=classes)
+    findings = mg.check(predictions, truth, region=region, classes=classes)
+    assert findings == mg.check(predictions, truth, region=region, classes=classes)
     levels = [("error", "warning", "note").index(finding.level) for finding in findings]
     assert levels == sorted(levels)
     assert all(finding.code and str(finding) for finding in findings)
@@ -65,7 +64,7 @@ def test_check_never_raises_and_is_deterministic(
 
 @given(map_frames())
 def test_check_answers_for_a_side_against_itself(frames: mg.MapFrames) -> None:
-    assert isinstance(check(frames, frames), tuple)
+    assert isinstance(mg.check(frames, frames), tuple)
 
 
 def test_the_order_of_frames_and_instances_does_not_matter(
@@ -79,13 +78,13 @@ def test_the_order_of_frames_and_instances_does_not_matter(
     assert odd.confidence is not None
     mixed = replace(odd, label=odd.label[order], polylines=lines, confidence=odd.confidence[order])
     mixed = mixed.at(rng.permutation(len(odd)).tolist())
-    expected = [finding for finding in check(odd, truth) if finding.code != "tokens-order"]
-    assert [finding for finding in check(mixed, truth) if finding.code != "tokens-order"] == expected
+    expected = [finding for finding in mg.check(odd, truth) if finding.code != "tokens-order"]
+    assert [finding for finding in mg.check(mixed, truth) if finding.code != "tokens-order"] == expected
 
 
 def test_what_the_readers_found_comes_along(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
-    dropped, odd = Finding("warning", "dropped-few-points", "dropped"), Finding("note", "odd", "odd")
-    findings = check(replace(predictions, findings=(odd,)), replace(truth, findings=(dropped, odd)))
+    dropped, odd = mg.Finding("warning", "dropped-few-points", "dropped"), mg.Finding("note", "odd", "odd")
+    findings = mg.check(replace(predictions, findings=(odd,)), replace(truth, findings=(dropped, odd)))
     assert findings[0] == dropped
     assert findings.count(odd) == 1
 
@@ -93,12 +92,14 @@ def test_what_the_readers_found_comes_along(predictions: mg.MapFrames, truth: mg
 def test_only_the_classes_asked_for_are_looked_at(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     odd = replace(truth, polylines=mg.Polylines.of([np.repeat(line[:1], 2, axis=0) for line in truth.polylines]))
     one_class = odd.as_classes(["divider"]).polylines
-    (finding,) = (f for f in check(predictions, odd, classes=["divider"]) if f.code == "zero-length")
+    (finding,) = (f for f in mg.check(predictions, odd, classes=["divider"]) if f.code == "zero-length")
     assert finding.count == len(one_class)
 
 
 def test_a_new_check_is_a_function_and_a_row(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
-    row = Check(name="many", find=lambda context: [Finding("error", "too-many-frames", f"{len(context.truth)} frames")])
+    row = Check(
+        name="many", find=lambda context: [mg.Finding("error", "too-many-frames", f"{len(context.truth)} frames")]
+    )
     findings = findings_in(Context.of(predictions, truth), [], checks=(*CHECKS.values(), row))
     assert findings[0].code == "too-many-frames"
 

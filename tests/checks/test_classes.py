@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 from tests.checks.world import CLASSES, codes, none, one
+from tests.listed import protocols
 
 import mapgauge as mg
-from mapgauge.checks import check
-from mapgauge.protocols import PROTOCOLS
 
 
 @pytest.mark.parametrize(
@@ -88,7 +87,7 @@ def test_for_lanes_the_remedy_names_the_known_protocols_that_compare_them() -> N
     finding = one("classes-unknown", lanes.with_confidence(1), lanes, classes=["divider"])
     of_lanes = [
         name
-        for name, protocol in PROTOCOLS.items()
+        for name, protocol in protocols().items()
         if protocol.classes is not None and "centerline" in protocol.classes and "left_laneline" not in protocol.classes
     ]
     expected = "Choose among these with classes="
@@ -212,7 +211,7 @@ def test_predictions_of_a_class_that_is_not_compared_are_a_warning(
 def test_classes_of_the_truth_or_of_both_sides_that_are_left_out_are_a_note(
     predictions: mg.MapFrames, truth: mg.MapFrames
 ) -> None:
-    found = [f for f in check(predictions, truth, classes=["divider"]) if f.code == "class-not-compared"]
+    found = [f for f in mg.check(predictions, truth, classes=["divider"]) if f.code == "class-not-compared"]
     assert [finding.level for finding in found] == ["note"] * 4
     only = one("class-not-compared", predictions.select(["divider"]), truth.select(CLASSES[:2]), classes=["divider"])
     assert (only.level, only.message[:6]) == ("note", "truth:")

@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.arrays import Confidences
 from tests.checks.world import codes, none, one
 
 import mapgauge as mg
-from mapgauge.typing import Confidences
 
 
 def valued(frames: mg.MapFrames, confidence: Confidences) -> mg.MapFrames:

@@ -5,7 +5,6 @@ import pytest
 from tests.checks.world import codes, none, one
 
 import mapgauge as mg
-from mapgauge.checks import check
 from mapgauge.checks.instances import PUBLISHED
 
 NUSCENES, ARGOVERSE = PUBLISHED
@@ -66,7 +65,7 @@ def test_frames_of_other_data_are_not_counted(predictions: mg.MapFrames, truth: 
 @pytest.mark.parametrize("crossings", [6406, 6922])
 def test_published_counts_are_not_mentioned(crossings: int) -> None:
     truth = val(6019, published(0, ped_crossing=crossings))
-    found = {finding.code for finding in check(truth.with_confidence(1), truth)}
+    found = {finding.code for finding in mg.check(truth.with_confidence(1), truth)}
     assert not found & {"frames-published", "instances-published"}
 
 

@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.arrays import Points
 from tests.checks.world import best, codes, none, one, placed
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.typing import Points
 
 FRAMES = 40
 

@@ -9,7 +9,6 @@ from tests.checks.world import best, codes, none, one, placed
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.checks import check
 
 SIZES = {"60x30": (60.0, 30.0), "100x50": (100.0, 50.0)}
 
@@ -46,7 +45,7 @@ def test_single_classes_of_the_right_pair_give_notes_only(region: str, class_nam
 def test_single_frames_of_the_right_pair_give_no_error(region: str) -> None:
     predictions, truth = pair(region)
     for i in range(0, len(truth), 4):
-        findings = check(predictions.at([predictions.index[truth.tokens[i]]]), truth.at([i]))
+        findings = mg.check(predictions.at([predictions.index[truth.tokens[i]]]), truth.at([i]))
         assert all(finding.level != "error" for finding in findings)
 
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.arrays import Points
 from tests.checks.world import codes, none, one
 
 import mapgauge as mg
-from mapgauge.typing import Points
 
 
 def redrawn(frames: mg.MapFrames, class_name: str, draw: Callable[[Points], Points]) -> mg.MapFrames:

@@ -7,7 +7,6 @@ import pytest
 from tests.scenes_of_lines import pose, scene
 
 import mapgauge as mg
-from mapgauge.checks import check
 from mapgauge.checks.neighbours import chamfer, near_chamfer
 
 POSES = np.array([pose(2.0 * k) for k in range(4)])
@@ -17,7 +16,7 @@ FOUND = [[("a", 0.1, 0.9), ("b", 5.1, 0.8)]] * 4
 
 def codes(predictions: mg.MapFrames, truth: mg.MapFrames) -> dict[str, mg.Finding]:
     """Return the findings about tracks and scenes by code."""
-    found = {finding.code: finding for finding in check(predictions, truth)}
+    found = {finding.code: finding for finding in mg.check(predictions, truth)}
     return {code: finding for code, finding in found.items() if code.startswith(("tracks", "scenes", "timestamps"))}
 
 

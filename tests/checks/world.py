@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
+from tests.arrays import Points
 
 import mapgauge as mg
-from mapgauge.checks import check
-from mapgauge.typing import Points
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 CORNER = np.array([30.0, 15.0])
@@ -16,18 +15,18 @@ FRAMES = 8
 
 def codes(predictions: mg.MapFrames, truth: mg.MapFrames, **settings: object) -> set[str]:
     """Return the codes of the errors and warnings."""
-    return {f.code for f in check(predictions, truth, **settings) if f.level != "note"}  # type: ignore[arg-type]
+    return {f.code for f in mg.check(predictions, truth, **settings) if f.level != "note"}  # type: ignore[arg-type]
 
 
 def one(code: str, predictions: mg.MapFrames, truth: mg.MapFrames, **settings: object) -> mg.Finding:
     """Return the only finding with this code."""
-    (finding,) = (f for f in check(predictions, truth, **settings) if f.code == code)  # type: ignore[arg-type]
+    (finding,) = (f for f in mg.check(predictions, truth, **settings) if f.code == code)  # type: ignore[arg-type]
     return finding
 
 
 def none(code: str, predictions: mg.MapFrames, truth: mg.MapFrames, **settings: object) -> bool:
     """Return whether there is no finding with this code."""
-    return all(f.code != code for f in check(predictions, truth, **settings))  # type: ignore[arg-type]
+    return all(f.code != code for f in mg.check(predictions, truth, **settings))  # type: ignore[arg-type]
 
 
 def placed(frames: mg.MapFrames, factor: ArrayLike = 1.0, shift: ArrayLike = 0.0) -> mg.MapFrames:

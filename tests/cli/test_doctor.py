@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 
+import mapgauge as mg
 from mapgauge.cli import doctor
-from mapgauge.version import __version__
 
 
 def test_it_says_what_a_report_needs(call: Run) -> None:
     lines = dict(line.split(maxsplit=1) for line in call("doctor").stdout.splitlines() if len(line.split()) > 1)
-    assert lines["mapgauge"].startswith(__version__)
+    assert lines["mapgauge"].startswith(mg.__version__)
     assert "numba" in lines["packages"]
     assert "compiled" in lines["kernels"]
     assert "thread" in lines["processors"]
@@ -21,7 +21,7 @@ def test_it_says_what_a_report_needs(call: Run) -> None:
 
 def test_the_document_says_the_same(call: Run) -> None:
     document = json.loads(call("doctor", "--json").stdout)
-    assert document["version"] == __version__
+    assert document["version"] == mg.__version__
     assert document["packages"]["numpy"]
     assert document["extras"]["links"] in ([], ["highspy"])
     assert document["extras"]["tracks"] == document["extras"]["links"]

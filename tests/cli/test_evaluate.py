@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from tests.cli.conftest import FRAMES, Run
 from tests.shared_data import PARITY
+from tests.widths import columns_of
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.markup import columns_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "json-output.md"
 

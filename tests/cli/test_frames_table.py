@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.cli.conftest import Run
+from tests.commands import run_script
+from tests.widths import columns_of
 
 import mapgauge as mg
-from mapgauge.cli import main
-from mapgauge.markup import columns_of
 
 if TYPE_CHECKING:
     import subprocess
@@ -45,7 +45,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, columns: int, *words: object) -> list
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr(sys, "argv", ["mapgauge", *map(str, words)])
     with pytest.raises(SystemExit) as ended:
-        main()
+        run_script()
     assert not ended.value.code
     return terminal.getvalue().splitlines()
 

@@ -66,14 +66,14 @@ def test_a_declared_system_of_geoparquet_is_used(tmp_path: Path) -> None:
 
 def test_metres_without_a_reference_system_cannot_be_projected(tmp_path: Path) -> None:
     path = collection([[[700, 2000], [710, 2000]]], tmp_path / "truth.geojson")
-    with pytest.raises(mg.InvalidInput, match="not longitude and latitude, and no reference system is declared"):
+    with pytest.raises(mg.InvalidInput, match="no reference system is declared"):
         mg.read(path, project="auto")
 
 
 def test_exchanged_longitude_and_latitude_are_named(tmp_path: Path) -> None:
     truth = mg.read(collection(LINES, tmp_path / "t.geojson"), project="auto")
     turned = [[[y, x] for x, y in line] for line in LINES]
-    with pytest.raises(mg.InvalidInput, match=r"longitude 49 and latitude 8\.4.*longitude and latitude are exchanged"):
+    with pytest.raises(mg.InvalidInput, match=r"latitude 8\.4.*are exchanged"):
         mg.read(collection(turned, tmp_path / "p.geojson"), project=truth.crs)
     miami = [[[25.77, -80.2], [25.771, -80.2]]]
     (finding,) = mg.read(collection(miami, tmp_path / "m.geojson"), project="auto").findings

@@ -9,7 +9,6 @@ import pytest
 from tests.cli.conftest import Run
 
 import mapgauge as mg
-from mapgauge.frames.findings import Finding
 
 TURNED = "turned.geojson,rotate=-90,rename=lane_divider:divider"
 METRICS = ("--metrics", "pld,ap_chamfer")
@@ -99,7 +98,7 @@ def test_errors_among_the_findings_are_said_whenever_results_are_used(
     call: Run, world: Path, tmp_path: Path, command: str
 ) -> None:
     found = mg.load_results(world / "good.mg")
-    wrong = Finding("error", "axes-turned", "the predictions are turned")
+    wrong = mg.Finding("error", "axes-turned", "the predictions are turned")
     found = replace(found, findings=(wrong,), geometry=None)
     for name in ("a.mg", "b.mg"):
         found.save(tmp_path / name)
@@ -115,7 +114,7 @@ def test_errors_among_the_findings_are_said_whenever_results_are_used(
 
 def test_warnings_of_an_evaluation_are_not_repeated(call: Run, world: Path, tmp_path: Path) -> None:
     found = mg.load_results(world / "good.mg")
-    doubt = Finding("warning", "confidence-small", "the confidences are small")
+    doubt = mg.Finding("warning", "confidence-small", "the confidences are small")
     replace(found, findings=(doubt,), geometry=None).save(tmp_path / "a.mg")
     assert "small" not in call("show", "a.mg", "-o", "x.svg", cwd=tmp_path).stderr
     assert "warning: the confidences are small" in call("inspect", "a.mg", cwd=tmp_path).stdout

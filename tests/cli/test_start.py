@@ -7,9 +7,9 @@ import sys
 import pytest
 from tests.cli.conftest import Run
 
+import mapgauge as mg
 from mapgauge.cli.app import commands_of
 from mapgauge.protocols import PROTOCOLS
-from mapgauge.version import __version__
 
 COMMANDS = list(commands_of(plug_ins=False))
 
@@ -39,7 +39,7 @@ def test_help_imports_nothing_slow() -> None:
 
 
 def test_the_version(run: Run) -> None:
-    assert run("--version").stdout == f"mapgauge {__version__}\n"
+    assert run("--version").stdout == f"mapgauge {mg.__version__}\n"
 
 
 @pytest.mark.whole

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from tests.cli.conftest import FRAMES, Run
 from tests.streaming.test_faults import damage
+from tests.streaming.worlds import CHUNK, write_folder
 
 import mapgauge as mg
-from mapgauge.evaluation.streaming.plan import ROWS
-from mapgauge.io.dataset import DatasetWriter
 
 
 @pytest.fixture
@@ -20,9 +19,7 @@ def sets(call: Run, tmp_path: Path) -> Path:
     assert call("convert", "good.json,scenes=truth.geojson", f"{tmp_path}/one-x/").returncode == 0
     assert call("convert", "truth.geojson", f"{tmp_path}/one-y/").returncode == 0
     for name in "xy":
-        writer = DatasetWriter(tmp_path / name, group_rows=400)
-        writer.add(mg.read(tmp_path / f"one-{name}"))
-        writer.finish()
+        write_folder(mg.read(tmp_path / f"one-{name}"), tmp_path / name, group_rows=400)
     return tmp_path
 
 
@@ -60,7 +57,7 @@ def test_evaluate_says_what_was_compared_in_chunks(call: Run, sets: Path) -> Non
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
     """A folder with two data sets that are read in two chunks: many frames with short lines that are far apart."""
-    frames, lines = ROWS // 160, 100
+    frames, lines = CHUNK // 160, 100
     corners = np.mgrid[-24:25:12, -14:15:7].reshape(2, -1).T
     starts = np.tile(np.repeat(corners, lines // len(corners), axis=0), (frames, 1))
     coords = np.stack([starts, starts + 2.0], axis=1).reshape(-1, 2)
@@ -72,9 +69,7 @@ def large(tmp_path: Path) -> Path:
         polylines=mg.Polylines(coords, np.arange(0, len(coords) + 1, 2)),
     )
     for side, name in ((truth.with_confidence(0.5), "x"), (truth, "y")):
-        writer = DatasetWriter(tmp_path / name, group_rows=ROWS // 8)
-        writer.add(side)
-        writer.finish()
+        write_folder(side, tmp_path / name, group_rows=CHUNK // 8)
     return tmp_path
 
 

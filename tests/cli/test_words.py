@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from tests.cli.conftest import Run
 
 import mapgauge as mg
-from mapgauge.cli.output import printable
 
 LINES = [[[0, k], [9, k]] for k in range(1, 9)]
 
@@ -36,7 +36,7 @@ def test_height() -> None:
     assert "FILE,planar to compare" in advice(frames(), frames(height=True, sure=False), "dimensions-differ")
     with pytest.raises(mg.InvalidInput) as refused:
         mg.align(frames(), frames(height=True, sure=False))
-    assert "FILE,planar to compare in the plane" in printable(refused.value.for_shell())
+    assert "FILE,planar to compare in the plane" in refused.value.for_shell()
 
 
 def test_confidence() -> None:
@@ -51,8 +51,8 @@ def test_regions() -> None:
     )
 
 
-def test_errors_are_one_line_whatever_is_in_a_name() -> None:
-    assert (
-        printable(mg.UnreadableFile("a\nb.json: no such file\t(really)").for_shell())
-        == "a b.json: no such file (really)"
-    )
+def test_errors_are_one_line_whatever_is_in_a_name(call: Run) -> None:
+    done = call("inspect", "a\nb\t(really).json")
+    assert done.returncode == 1
+    assert done.stderr.startswith("mapgauge: a b (really).json: no such file")
+    assert done.stderr.count("\n") == 1

@@ -31,7 +31,7 @@ def test_a_streamed_crop_follows_the_axes(tmp_path: Path) -> None:
     streamed = mg.evaluate(tmp_path / "x.parquet", tmp_path / "y.parquet", SMALL)
     assert streamed.classes == mg.evaluate(PREDICTIONS, TRUTH, SMALL).classes
     mg.write(PREDICTIONS, tmp_path / "x.parquet")
-    with pytest.raises(mg.InvalidInput, match="x.parquet has x forward and .*y.parquet has y forward"):
+    with pytest.raises(mg.InvalidInput, match=r"x.parquet has x forward"):
         mg.evaluate(tmp_path / "x.parquet", tmp_path / "y.parquet", SMALL)
 
 

@@ -10,7 +10,6 @@ import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.evaluation import evaluate as module
 from mapgauge.evaluation.evaluate import with_metrics
-from mapgauge.results.results import Results
 from mapgauge.scoring.data import Data
 from mapgauge.scoring.score import score_frames
 from mapgauge.scoring.scores import Scores
@@ -19,7 +18,7 @@ EXTRA = ("completeness", "causes")
 
 
 @pytest.fixture
-def twice() -> tuple[Results, Results]:
+def twice() -> tuple[mg.Results, mg.Results]:
     """The same evaluation without and with extra metrics."""
     sides = demo_world(30)
     return mg.evaluate(*sides, ranges=(0, 15, 30)), mg.evaluate(*sides, ranges=(0, 15, 30), extra=EXTRA)
@@ -31,7 +30,7 @@ def refused(*_: object, **__: object) -> None:
 
 
 def test_nothing_that_results_show_or_save_has_the_extra_metrics(
-    twice: tuple[Results, Results], tmp_path: Path
+    twice: tuple[mg.Results, mg.Results], tmp_path: Path
 ) -> None:
     plain, extra = twice
     assert extra.to_dict() == plain.to_dict()
@@ -44,7 +43,7 @@ def test_nothing_that_results_show_or_save_has_the_extra_metrics(
 
 
 def test_extra_metrics_have_the_values_of_metrics_and_are_not_scored_again(
-    twice: tuple[Results, Results], monkeypatch: pytest.MonkeyPatch
+    twice: tuple[mg.Results, mg.Results], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain, extra = twice
     expected = with_metrics(plain, EXTRA)
@@ -59,7 +58,7 @@ def test_extra_metrics_have_the_values_of_metrics_and_are_not_scored_again(
     assert some.frames() == with_metrics(expected.of_frames([3, 1]), EXTRA).frames()
 
 
-def test_results_without_extra_metrics_have_not_scored_them(twice: tuple[Results, Results]) -> None:
+def test_results_without_extra_metrics_have_not_scored_them(twice: tuple[mg.Results, mg.Results]) -> None:
     plain, extra = twice
     assert not plain.has_scored(EXTRA)
     assert extra.has_scored(("pld", *EXTRA))
@@ -67,7 +66,7 @@ def test_results_without_extra_metrics_have_not_scored_them(twice: tuple[Results
 
 
 def test_the_report_uses_what_was_scored(
-    twice: tuple[Results, Results], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    twice: tuple[mg.Results, mg.Results], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain, extra = twice
     mg.report.write_report(plain, tmp_path / "plain.html", names=["m"])
@@ -77,7 +76,7 @@ def test_the_report_uses_what_was_scored(
 
 
 def test_the_report_scores_all_that_it_lacks_in_one_pass(
-    twice: tuple[Results, Results], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    twice: tuple[mg.Results, mg.Results], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain, _ = twice
     passes = []
@@ -93,13 +92,13 @@ def test_the_report_scores_all_that_it_lacks_in_one_pass(
     assert passes == [set(EXTRA)]
 
 
-def test_the_answer_about_other_methods_is_refused(twice: tuple[Results, Results], tmp_path: Path) -> None:
+def test_the_answer_about_other_methods_is_refused(twice: tuple[mg.Results, mg.Results], tmp_path: Path) -> None:
     plain, _ = twice
     with pytest.raises(mg.InvalidInput, match="answer"):
         mg.report.write_report(plain, tmp_path / "page.html", names=["a"], answer=mg.answer(plain, names=["b"]))
 
 
-def test_a_report_with_a_known_answer_is_the_same(twice: tuple[Results, Results], tmp_path: Path) -> None:
+def test_a_report_with_a_known_answer_is_the_same(twice: tuple[mg.Results, mg.Results], tmp_path: Path) -> None:
     plain, extra = twice
     names = ["first", "second"]
     said = mg.answer([plain, extra], names=names)

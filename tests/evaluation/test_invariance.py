@@ -13,7 +13,6 @@ import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.evaluation.evaluate import evaluate_frames
 from mapgauge.protocols import PROTOCOLS as KNOWN
-from mapgauge.protocols import Protocol
 
 FRAMES = 23
 PROTOCOLS = {
@@ -51,7 +50,7 @@ def joined(first: mg.MapFrames, second: mg.MapFrames) -> mg.MapFrames:
     )
 
 
-def evaluated(predictions: mg.MapFrames, truth: mg.MapFrames, protocol: Protocol, workers: int = 1) -> mg.Results:
+def evaluated(predictions: mg.MapFrames, truth: mg.MapFrames, protocol: mg.Protocol, workers: int = 1) -> mg.Results:
     ranges = (0, 5, 20) if mg.protocol(protocol).cutoffs else ()  # only PLD has rings
     return mg.evaluate(predictions, truth, protocol, ranges=ranges, workers=workers)
 

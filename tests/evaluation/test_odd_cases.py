@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.protocols import Protocol
 
 PAPER = mg.protocol("paper-60x30", classes=["divider"])
 LINE = [[0.0, 0.0], [9.0, 0.0]]
@@ -22,7 +21,7 @@ def offset(y: float) -> list[list[float]]:
 def one_class(
     predictions: Mapping[str, Sequence[tuple[Any, float]]],
     truth: Mapping[str, Sequence[Any]],
-    protocol: Protocol = PAPER,
+    protocol: mg.Protocol = PAPER,
     **options: Any,
 ) -> mg.Results:
     """Build frames from dividers by token. Each prediction has its confidence."""

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.arrays import Points
 from tests.evaluation.twin import Shape, pld_terms, pld_values, shapes_of
 from tests.evaluation.worlds import packed, worlds
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
 from mapgauge.metrics.completeness import COLUMNS
-from mapgauge.typing import Points
 
 FEW = settings(max_examples=max(settings().max_examples // 25, 1))  # the twin is slow
 PAPER = mg.protocol("paper-60x30", settings={"ap_chamfer": None, "ap_frechet": None})

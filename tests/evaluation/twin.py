@@ -15,10 +15,10 @@ import shapely
 from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
+from tests.arrays import Points
 from tests.kernels import reference
 
-from mapgauge.protocols import Protocol
-from mapgauge.typing import Points
+import mapgauge as mg
 
 _wagner_fischer = njit(reference.wagner_fischer)
 _frechet = njit(reference.frechet)
@@ -58,7 +58,7 @@ Values = dict[str, float | None]
 
 
 def evaluate_slowly(
-    predictions: Frames, truth: Frames, protocol: Protocol
+    predictions: Frames, truth: Frames, protocol: mg.Protocol
 ) -> tuple[dict[str, Values], list[dict[str, Row]]]:
     """Return the values of each class by the keys of results, and the rows of each frame by class."""
     occurring = [name for side in (truth, predictions) for groups in side.values() for name in groups]
@@ -77,7 +77,7 @@ def evaluate_slowly(
     return {name: values_of([row[name] for row in rows], protocol) for name in names}, rows
 
 
-def shapes_of(lines: Iterable[Line], protocol: Protocol) -> list[Shape]:
+def shapes_of(lines: Iterable[Line], protocol: mg.Protocol) -> list[Shape]:
     """Crop, resample and close a line."""
     shapes = []
     for line in lines:
@@ -144,7 +144,7 @@ def resampled(points: Points, spacing: float | None, count: int | None, *, even:
     return places
 
 
-def is_closed(points: Points, protocol: Protocol) -> tuple[bool, bool]:
+def is_closed(points: Points, protocol: mg.Protocol) -> tuple[bool, bool]:
     """Whether a line is closed, and whether its last point repeats the first."""
     if protocol.closed is False:
         return False, False
@@ -154,7 +154,7 @@ def is_closed(points: Points, protocol: Protocol) -> tuple[bool, bool]:
     return gap <= protocol.closed_tolerance, gap <= protocol.closed_tolerance
 
 
-def row_of(predictions: list[Shape], truth: list[Shape], protocol: Protocol) -> Row:
+def row_of(predictions: list[Shape], truth: list[Shape], protocol: mg.Protocol) -> Row:
     """Return all terms and records of one class in one frame."""
     terms = {cutoff: pld_terms(predictions, truth, protocol, cutoff) for cutoff in protocol.cutoffs}
     records = {}
@@ -180,7 +180,7 @@ def readings(distance: Matrix, x: Shape, y: Shape, directed: bool, side: int) ->
     return [np.ascontiguousarray(np.roll(way, shift, axis=side)) for way in ways for shift in shifts]
 
 
-def sospa_of(x: Shape, y: Shape, protocol: Protocol, cutoff: float) -> tuple[float, float]:
+def sospa_of(x: Shape, y: Shape, protocol: mg.Protocol, cutoff: float) -> tuple[float, float]:
     """Return normalised SOSPA, and the share of its p-th power that comes from distances of matched points."""
     n, m, p = len(x.points), len(y.points), protocol.order
     distance = between(x.points, y.points)
@@ -216,7 +216,7 @@ def matched_cost(distance: Matrix, cutoff: float, order: float) -> tuple[int, fl
     return -best[n, m][1], best[n, m][2]
 
 
-def pld_terms(predictions: list[Shape], truth: list[Shape], protocol: Protocol, cutoff: float) -> list[float]:
+def pld_terms(predictions: list[Shape], truth: list[Shape], protocol: mg.Protocol, cutoff: float) -> list[float]:
     """Return the five parts and the mass, as p-th powers."""
     p = protocol.order
     pairs = {(i, j): sospa_of(x, y, protocol, cutoff) for i, x in enumerate(predictions) for j, y in enumerate(truth)}
@@ -238,7 +238,7 @@ def pld_terms(predictions: list[Shape], truth: list[Shape], protocol: Protocol, 
     return [near, apart, confidence, missed, false, mass]
 
 
-def distance_of(metric: str, x: Shape, y: Shape, protocol: Protocol) -> float:
+def distance_of(metric: str, x: Shape, y: Shape, protocol: mg.Protocol) -> float:
     """Return the distance that average precision compares with thresholds; infinity if the pair is no candidate."""
     if metric == "sospa":
         return sospa_of(x, y, protocol, protocol.cutoffs[0])[0]
@@ -305,7 +305,7 @@ def average_precision(records: Iterable[tuple[float, bool]], truth: int, interpo
     return area
 
 
-def values_of(rows: list[Row], protocol: Protocol) -> Values:
+def values_of(rows: list[Row], protocol: mg.Protocol) -> Values:
     """Return the summary of one class over all frames."""
     predictions, truth = sum(row.predictions for row in rows), sum(row.truth for row in rows)
     values: Values = {"predictions": predictions, "truth": truth}
@@ -335,7 +335,7 @@ def values_of(rows: list[Row], protocol: Protocol) -> Values:
     return values
 
 
-def pld_values(terms: Sequence[float], protocol: Protocol) -> Values:
+def pld_values(terms: Sequence[float], protocol: mg.Protocol) -> Values:
     """Return normalised PLD and its parts from sums of terms."""
     p, mass = protocol.order, terms[5]
     value = sum(terms[:5]) ** (1 / p)

@@ -5,10 +5,10 @@ nearest truth are unique. The only ties come from exact copies and from equal co
 """
 
 import numpy as np
+from tests.arrays import Points
 from tests.evaluation.twin import Frames, Line
 
 import mapgauge as mg
-from mapgauge.typing import Points
 
 CLASSES = ("ped_crossing", "divider", "boundary")
 LEVELS = (0.0, 0.25, 0.5, 0.5, 1.0)  # confidences that many predictions share

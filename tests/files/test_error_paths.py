@@ -10,8 +10,8 @@ import pytest
 import mapgauge as mg
 from mapgauge.io.files.json_documents import parse_json
 from mapgauge.io.files.places import open_file, put_file
-from mapgauge.io.files.source import Content
 from mapgauge.io.files.writing import save
+from mapgauge.plugin import Content
 
 
 def refuse(error: BaseException) -> Any:
@@ -35,7 +35,7 @@ def test_a_file_that_is_emptied_or_deleted_before_it_is_read(path: Path) -> None
     with pytest.raises(mg.UnreadableFile, match="p.json: the file is empty$"):
         _ = content.data
     path.unlink()
-    with pytest.raises(mg.UnreadableFile, match="p.json: cannot be read: No such file or directory$"):
+    with pytest.raises(mg.UnreadableFile, match=r"p.json: cannot be read"):
         _ = content.data
 
 
@@ -57,7 +57,7 @@ def test_permissions_are_respected(path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_parquet_file_that_cannot_be_opened(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(mg.UnreadableFile, match="gone.parquet: cannot be opened: not a file, or not there any more$"):
+    with pytest.raises(mg.UnreadableFile, match=r"gone.parquet: cannot be opened"):
         open_file(str(path.with_name("gone.parquet")))
     monkeypatch.setattr(pa, "OSFile", refuse(PermissionError("denied")))
     with pytest.raises(mg.UnreadableFile, match="p.json: cannot be opened: denied$"):
@@ -70,5 +70,5 @@ def test_an_unknown_protocol_of_a_url_cannot_be_written() -> None:
 
 
 def test_a_number_of_thousands_of_digits_is_refused() -> None:
-    with pytest.raises(mg.UnreadableFile, match="^not JSON that can be read: Exceeds the limit"):
+    with pytest.raises(mg.UnreadableFile, match="Exceeds the limit"):
         parse_json(b"[" + b"1" * 5000 + b"]", mg.UnreadableFile)

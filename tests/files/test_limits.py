@@ -17,7 +17,8 @@ import pytest
 
 import mapgauge as mg
 from mapgauge.dependencies import zstd_module
-from mapgauge.io.files.source import Content, decompressed, most_bytes
+from mapgauge.io.files.source import decompressed, most_bytes
+from mapgauge.plugin import Content
 
 LARGE = 1 << 27  # bytes; twice what a small file may give
 DATA = b'{"a": [1, 2, 3]}'
@@ -43,7 +44,7 @@ def test_a_compressed_file_that_grows_too_much_is_refused(name: str, tmp_path: P
     path.write_bytes(BOMBS[name]())
     tracemalloc.start()
     try:
-        with pytest.raises(mg.UnreadableFile, match="once it is decompressed. If you trust .* MAPGAUGE_MAX_BYTES"):
+        with pytest.raises(mg.UnreadableFile, match=r"once it is decompressed.*MAPGAUGE_MAX_BYTES"):
             mg.read(path)
         assert tracemalloc.get_traced_memory()[1] < 4 * most_bytes(0)
     finally:
@@ -63,7 +64,7 @@ def test_the_limit_can_be_raised_and_lowered(tmp_path: Path, monkeypatch: pytest
         Content(path)
     for wrong in ("much", "-1", "0", "1e9"):
         monkeypatch.setenv("MAPGAUGE_MAX_BYTES", wrong)
-        with pytest.raises(mg.InvalidInput, match="MAPGAUGE_MAX_BYTES is .* expected a whole number of bytes"):
+        with pytest.raises(mg.InvalidInput, match=r"MAPGAUGE_MAX_BYTES is .*whole number"):
             Content(path)
 
 
@@ -86,9 +87,7 @@ def test_a_results_file_that_grows_too_much_is_refused(tmp_path: Path) -> None:
     file = io.BytesIO()
     np.savez_compressed(file, header=np.zeros(LARGE, np.uint8))
     (tmp_path / "r.mg").write_bytes(file.getvalue())
-    with pytest.raises(
-        mg.UnreadableFile, match="not a file of results: .* its arrays .* MAPGAUGE_MAX_BYTES to a larger number$"
-    ):
+    with pytest.raises(mg.UnreadableFile, match=r"its arrays .*MAPGAUGE_MAX_BYTES"):
         mg.load_results(tmp_path / "r.mg")
 
 
@@ -146,7 +145,7 @@ def test_a_pipe_is_refused_as_a_pipe(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", [None, 3, b"file", ["a"]])
 def test_what_is_not_a_path_is_refused(path: object) -> None:
-    with pytest.raises(mg.InvalidInput, match="path must be a text or a path, got"):
+    with pytest.raises(mg.InvalidInput, match="path must be a text"):
         mg.read(path)  # type: ignore[arg-type]
 
 

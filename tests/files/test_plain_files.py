@@ -79,5 +79,5 @@ def test_the_mark_of_a_folder_is_a_small_plain_file(
 def test_a_file_that_does_not_fit_into_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "large.json").write_text(json.dumps({"results": "x" * 1000}), encoding="utf-8")
     monkeypatch.setattr(source, "memory", lambda: 1000)
-    with pytest.raises(mg.UnreadableFile, match="has 1015 bytes, more than this machine has memory"):
+    with pytest.raises(mg.UnreadableFile, match=r"1015 bytes, more than .*memory"):
         mg.read(tmp_path / "large.json")

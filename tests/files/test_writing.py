@@ -137,7 +137,7 @@ def test_names_as_long_as_the_file_system_allows(tmp_path: Path) -> None:
             write(tmp_path / ("x" * 256), b"data")
     with pytest.raises(mg.MapgaugeError, match="cannot be written"):
         save(tmp_path / "a\0b", b"data")
-    with pytest.raises(mg.InvalidInput, match="path must be a text or a path, got None"):
+    with pytest.raises(mg.InvalidInput, match=r"path must be .*got None"):
         mg.write(FRAMES, None, "geojson")  # type: ignore[arg-type]
 
 

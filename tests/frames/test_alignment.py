@@ -48,7 +48,7 @@ def test_frames_with_other_tokens_are_refused_with_a_token_of_each_side() -> Non
 
 
 def test_predictions_without_any_frame_of_the_truth_are_not_to_be_ignored() -> None:
-    with pytest.raises(mg.InvalidInput, match=r"2 of 2 predicted frames are not in the truth") as caught:
+    with pytest.raises(mg.InvalidInput, match="2 of 2 predicted frames") as caught:
         mg.align(predictions("y", "z"), truth("a"))
     assert caught.value.for_shell().endswith("Check that both files belong to the same data set and split")
 
@@ -61,7 +61,7 @@ def test_a_predicted_frame_that_the_truth_lacks_can_be_ignored() -> None:
 
 def test_tokens_that_occur_twice_are_refused() -> None:
     twice = predictions("a", "b").at([0, 1, 0])
-    with pytest.raises(mg.InvalidInput, match=r"predictions: 1 tokens occur more than once \(first: a\)"):
+    with pytest.raises(mg.InvalidInput, match=r"predictions: 1 tokens .*more than once"):
         mg.align(twice, truth("a", "b"))
 
 

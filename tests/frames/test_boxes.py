@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.frames.alignment import add_instances, align, join_frames
+from mapgauge.frames.alignment import add_instances, join_frames
 from mapgauge.frames.instances import is_box, without_boxes
-from mapgauge.frames.links import CONTROLLED_BY, Links
+from mapgauge.frames.links import CONTROLLED_BY
 from mapgauge.metrics.groups import group
-from mapgauge.protocols import Protocol
 
 BOX = [[900.0, 100.0], [950.0, 180.0]]
 
@@ -21,7 +20,7 @@ def frames(token: str = "a") -> mg.MapFrames:
     made = mg.MapFrames.of({token: {"red": [BOX], "centerline": [lanes[0]]}})
     more = mg.MapFrames.of({token: {"red": [[[1.0, 2.0], [3.0, 4.0]]], "centerline": [lanes[1]]}})
     both = add_instances(replace(made, boxes=("red",)), replace(more, boxes=("red",)))
-    links = Links.of([1, 1], [3, 0], weight=[0.5, 0.25], kind=["successor", CONTROLLED_BY])
+    links = mg.Links.of([1, 1], [3, 0], weight=[0.5, 0.25], kind=["successor", CONTROLLED_BY])
     return replace(both, links=links, intersection=np.array([False, True, False, False]))
 
 
@@ -43,7 +42,7 @@ def test_what_changes_lines_leaves_boxes_as_they_are() -> None:
 
 def test_boxes_are_two_corners() -> None:
     given = mg.MapFrames.of({"a": {"red": [[[0, 0], [1, 1], [2, 2]]]}})
-    with pytest.raises(mg.InvalidInput, match="frame a, instance 0 \\(red\\) has 3 points, expected a box"):
+    with pytest.raises(mg.InvalidInput, match=r"frame a, instance 0 \(red\) has 3 points"):
         replace(given, boxes=("red",))
     given = mg.MapFrames.of({"a": {"red": [[[0, 5], [1, 1]]]}})
     with pytest.raises(mg.InvalidInput, match=r"has the corners \[0.0, 5.0\] and \[1.0, 1.0\]"):
@@ -53,14 +52,14 @@ def test_boxes_are_two_corners() -> None:
 def test_boxes_are_aligned_only_if_they_are_named() -> None:
     truth = frames()
     bare = mg.MapFrames.of({"a": {"centerline": [[[0, 0], [9, 0]]]}}, confidence={"a": {"centerline": [0.5]}})
-    x, y = align(bare, truth)
+    x, y = mg.align(bare, truth)
     assert x.classes == y.classes == ("centerline",)
-    x, y = align(bare, truth, classes=("centerline", "red"))
+    x, y = mg.align(bare, truth, classes=("centerline", "red"))
     assert x.boxes == y.boxes == ("red",)
     assert y.counts == {"centerline": 2, "red": 2}
     lines = replace(truth, boxes=(), links=None).with_confidence(0.5).resample(count=3)
     with pytest.raises(mg.InvalidInput, match="has 3 points, expected a box"):
-        align(lines, truth)
+        mg.align(lines, truth)
     assert is_box(truth).tolist() == [True, False, True, False]
     assert without_boxes(truth).counts == {"centerline": 2}
     assert join_frames([truth, bare.with_confidence(None)]).boxes == ("red",)
@@ -68,7 +67,7 @@ def test_boxes_are_aligned_only_if_they_are_named() -> None:
 
 def test_a_protocol_says_which_classes_are_boxes() -> None:
     truth = frames()
-    with pytest.raises(mg.InvalidInput, match="instances of red are boxes in an image, and the protocol"):
+    with pytest.raises(mg.InvalidInput, match="instances of red are boxes"):
         mg.evaluate(truth.with_confidence(1), truth, mg.protocol("paper-60x30", classes=["red"]))
     lines = replace(truth.select(["red"]), boxes=(), links=None)
     with pytest.raises(mg.InvalidInput, match="instances of red are polylines"):
@@ -95,8 +94,8 @@ def test_lines_are_scored_as_if_there_were_no_boxes() -> None:
 
 def test_groups_have_the_links_of_both_sides() -> None:
     truth = frames()
-    settings = Protocol(name="", classes=None, boxes=("red",), ties="file")
-    x, y = align(truth.with_confidence(0.5), truth, classes=("red", "centerline"))
+    settings = mg.Protocol(name="", classes=None, boxes=("red",), ties="file")
+    x, y = mg.align(truth.with_confidence(0.5), truth, classes=("red", "centerline"))
     groups = group(x, y, settings, links=True)
     # Order of the groups: predicted boxes 0 and 1, true boxes 2 and 3, predicted lanes 4 and 5, true lanes 6 and 7.
     expected = [(4, 0, 0.25, CONTROLLED_BY), (4, 5, 0.5, "successor")]

@@ -13,7 +13,7 @@ import mapgauge as mg
 from mapgauge.frames.alignment import join_frames
 from mapgauge.frames.columns import COLUMNS
 from mapgauge.frames.content import content_hash, hash_text
-from mapgauge.frames.map_frames import FIELDS, MapFrames
+from mapgauge.frames.map_frames import FIELDS
 from mapgauge.plugin import Column
 
 # The hashes of files, without and with tracks. Results keep them, so they never change.
@@ -63,10 +63,10 @@ def test_the_hashes_of_sample_files_stay_as_they_are(file: str, hashes: tuple[st
     assert tuple(hash_text(content_hash(frames, tracks=tracks)) for tracks in (False, True)) == hashes
 
 
-def full() -> MapFrames:
+def full() -> mg.MapFrames:
     """Frames with every column that files have."""
     lines = [[[0, 0], [9, 0]], [[0, 1], [9, 1]], [[0, 2.5], [9, 2.5]]]
-    frames = MapFrames.of(
+    frames = mg.MapFrames.of(
         {"a": {"divider": lines[:2]}, "b": {}, "c": {"boundary": lines[2:], "divider": lines[:1]}},
         columns={"track": {"a": {"divider": ["t1", ""]}, "c": {"boundary": ["t2"]}}},
     )
@@ -109,7 +109,7 @@ def test_columns_follow_their_instances() -> None:
 
 
 def test_parts_without_a_column_have_its_empty_value_or_make_it_unknown() -> None:
-    other = replace(MapFrames.of({"d": {"divider": [[[0, 0], [9, 0]]]}}), name="other")
+    other = replace(mg.MapFrames.of({"d": {"divider": [[[0, 0], [9, 0]]]}}), name="other")
     joined = join_frames([full(), other])
     assert joined.columns["ignore"].tolist() == [False, True, False, False, False]
     assert joined.columns["change"].tolist() == ["", "moved", "", "", ""]

@@ -12,7 +12,7 @@ import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.frames.alignment import join_frames
 from mapgauge.frames.content import content_hash
-from mapgauge.frames.history import READ, STEPS, Step, arguments_of, replay
+from mapgauge.frames.history import READ, STEPS, arguments_of, replay
 
 Change = Callable[[mg.MapFrames], mg.MapFrames]
 
@@ -83,7 +83,7 @@ def test_the_reading_is_recorded_as_it_was_asked_for(path: Path, monkeypatch: py
         "degenerate": "drop",
         "options": {},
     }
-    assert frames.history == (Step("read", expected),)
+    assert frames.history == (mg.Step("read", expected),)
     assert mg.MapFrames.of({"a": {}}).history is None
 
 
@@ -102,32 +102,35 @@ def test_histories_do_not_grow_without_end(path: Path) -> None:
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        (Step("__class__", {}), "the step '__class__' is unknown"),
-        (Step("keep", {"instances": [0]}), "the step 'keep' is unknown"),
-        (Step("rotate", {}), "missing required field `degrees`"),
-        (Step("rotate", {"degrees": "90"}), "Expected `float`"),
-        (Step("planar", {"self": 1}), "unknown field"),
-        (Step("resample", {"spacing": 1e-9, "count": None}), ">= 0.01"),
-        (Step("resample", {"spacing": None, "count": 10**12}), "<= 10000"),
-        (Step("crop", {"region": [1.0, 2.0, 3.0]}), "region"),
-        (Step("rename", {"names": {"nothing": "divider"}}), "no class nothing"),
-        (Step("with_confidence", {"confidence": 7.0}), "confidence"),
-        (Step("read", {"path": "/etc/passwd"}), "read"),
-        (Step("read", {"path": "x", "format": None, "classes": None, "degenerate": "drop", "options": {}}), "middle"),
+        (mg.Step("__class__", {}), "the step '__class__' is unknown"),
+        (mg.Step("keep", {"instances": [0]}), "the step 'keep' is unknown"),
+        (mg.Step("rotate", {}), "missing required field `degrees`"),
+        (mg.Step("rotate", {"degrees": "90"}), "Expected `float`"),
+        (mg.Step("planar", {"self": 1}), "unknown field"),
+        (mg.Step("resample", {"spacing": 1e-9, "count": None}), ">= 0.01"),
+        (mg.Step("resample", {"spacing": None, "count": 10**12}), "<= 10000"),
+        (mg.Step("crop", {"region": [1.0, 2.0, 3.0]}), "region"),
+        (mg.Step("rename", {"names": {"nothing": "divider"}}), "no class nothing"),
+        (mg.Step("with_confidence", {"confidence": 7.0}), "confidence"),
+        (mg.Step("read", {"path": "/etc/passwd"}), "read"),
+        (
+            mg.Step("read", {"path": "x", "format": None, "classes": None, "degenerate": "drop", "options": {}}),
+            "middle",
+        ),
     ],
 )
-def test_hostile_steps_are_refused(step: Step, message: str, path: Path) -> None:
+def test_hostile_steps_are_refused(step: mg.Step, message: str, path: Path) -> None:
     with pytest.raises(mg.InvalidInput, match=message):
         replay(mg.read(path), (step,))
 
 
 def test_many_hostile_steps_are_refused(path: Path) -> None:
     with pytest.raises(mg.InvalidInput, match="a history of 200 steps"):
-        replay(mg.read(path), (Step("planar", {}),) * 200)
+        replay(mg.read(path), (mg.Step("planar", {}),) * 200)
 
 
 def test_arguments_are_returned_by_name() -> None:
-    arguments: dict[str, Any] = arguments_of(Step("crop", {"region": [60, 30]}))
+    arguments: dict[str, Any] = arguments_of(mg.Step("crop", {"region": [60, 30]}))
     assert arguments == {"region": (60.0, 30.0)}
 
 

@@ -48,3 +48,9 @@ def test_frames_with_and_without_height_do_not_join() -> None:
 def test_nothing_does_not_join() -> None:
     with pytest.raises(mg.InvalidInput, match="nothing to join"):
         join_frames([])
+
+
+def test_joined_frames_have_the_axis_that_the_parts_know() -> None:
+    unknown = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
+    x, y = unknown.with_forward("x"), unknown.with_forward("y")
+    assert [join_frames(parts).forward for parts in ([x, x], [unknown, y], [x, y])] == ["x", "y", None]

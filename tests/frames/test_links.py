@@ -11,8 +11,6 @@ from tests.strategies import coordinates
 
 import mapgauge as mg
 from mapgauge.frames.alignment import add_instances, join_frames
-from mapgauge.frames.links import Links
-from mapgauge.geometry.polylines import Polylines
 from mapgauge.scoring.prepare import prepare
 
 Link = tuple[str, int, int, float, str]  # token, numbers of two lines, weight, kind
@@ -24,7 +22,9 @@ def chain() -> mg.MapFrames:
     """Two frames with three lines each. Lines 0, 1, 2 follow one another; 0 has the last line on its left."""
     lines = [[[0, 0], [4, 0]], [[4, 0], [8, 0]], [[8, 0], [12, 0]]]
     frames = mg.MapFrames.of({"a": {"centerline": lines}, "b": {"centerline": lines}})
-    links = Links.of([0, 1, 3, 4, 0], [1, 2, 4, 5, 2], weight=[1, 0.5, 1, 0.25, 1], kind=["successor"] * 4 + ["left"])
+    links = mg.Links.of(
+        [0, 1, 3, 4, 0], [1, 2, 4, 5, 2], weight=[1, 0.5, 1, 0.25, 1], kind=["successor"] * 4 + ["left"]
+    )
     return replace(frames, links=links)
 
 
@@ -62,10 +62,10 @@ def linked_frames(draw: st.DrawFn) -> mg.MapFrames:
         classes=CLASSES,
         frame=np.array(frame, np.int64),
         label=np.array(label, np.int64),
-        polylines=Polylines.of(lines, dimension=3),
+        polylines=mg.Polylines.of(lines, dimension=3),
     )
     confidence = np.linspace(0.1, 1, len(lines)) if draw(st.booleans()) else None
-    return replace(frames.with_confidence(confidence), links=Links.of(source, target, weight=weight, kind=kind))
+    return replace(frames.with_confidence(confidence), links=mg.Links.of(source, target, weight=weight, kind=kind))
 
 
 def number(frames: mg.MapFrames, i: int) -> int:
@@ -161,7 +161,7 @@ def test_frames_that_occur_twice_have_their_links_twice() -> None:
 def test_a_link_belongs_to_the_pieces_with_the_end_and_the_start() -> None:
     out_and_back = [[0, 0], [0, 9], [1, 9], [1, 0]]
     frames = mg.MapFrames.of({"a": {"centerline": [out_and_back, [[1, 0], [1, -5], [2, -5], [2, 0]]]}})
-    frames = replace(frames, links=Links.of([0, 1, 0], [1, 0, 1], kind=["successor", "successor", "left"]))
+    frames = replace(frames, links=mg.Links.of([0, 1, 0], [1, 0, 1], kind=["successor", "successor", "left"]))
     cropped = frames.crop((-4, -4, 4, 4))
     assert [line[:, 0].tolist() for line in cropped.polylines] == [[0, 0], [1, 1], [1, 1], [2, 2]]
     assert [link[:2] for link in listed(cropped) if link[3] == "successor"] == [(1, 2), (3, 0)]
@@ -176,7 +176,7 @@ def test_a_link_whose_end_was_cut_off_is_removed() -> None:
 def test_the_first_point_of_a_polygon_is_in_its_joined_piece() -> None:
     ring = [[0, 0], [9, 0], [9, 1], [0, 1], [-9, 1], [-9, 0], [0, 0]]
     frames = mg.MapFrames.of({"a": {"centerline": [ring, [[0, 0], [0, 1]]]}})
-    frames = replace(frames, links=Links.of([0, 1], [1, 0]))
+    frames = replace(frames, links=mg.Links.of([0, 1], [1, 0]))
     cropped = frames.crop((-4, -4, 4, 4))
     assert cropped.polylines[0].tolist() == [[-4, 0], [0, 0], [4, 0]]
     assert [link[:2] for link in listed(cropped)] == [(0, 2), (2, 0)]
@@ -184,7 +184,7 @@ def test_the_first_point_of_a_polygon_is_in_its_joined_piece() -> None:
 
 def test_lines_without_points_keep_their_links() -> None:
     frames = mg.MapFrames.of({"a": {"centerline": [[[0, 0], [50, 0]], np.empty((0, 2))]}})
-    frames = replace(frames, links=Links.of([1, 1], [0, 1]))
+    frames = replace(frames, links=mg.Links.of([1, 1], [0, 1]))
     assert [link[:2] for link in listed(frames.crop((60, 30)))] == [(1, 0), (1, 1)]
 
 
@@ -237,7 +237,7 @@ def test_damaged_links_are_refused(
     source: list[int], target: list[int], weight: ArrayLike, kind: str | list[str], message: str
 ) -> None:
     with pytest.raises(mg.InvalidInput, match=message):
-        Links.of(source, target, weight=weight, kind=kind)
+        mg.Links.of(source, target, weight=weight, kind=kind)
 
 
 @pytest.mark.parametrize(
@@ -250,4 +250,4 @@ def test_damaged_links_are_refused(
 )
 def test_links_that_do_not_fit_the_frames_are_refused(source: list[int], target: list[int], message: str) -> None:
     with pytest.raises(mg.InvalidInput, match=message):
-        replace(chain(), links=Links.of(source, target))
+        replace(chain(), links=mg.Links.of(source, target))

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from tests.arrays import Points
 from tests.properties.test_all_orders import CUTOFFS, ORDERS, resolution
 
 import mapgauge as mg
-from mapgauge.typing import Points
 
 QUICK = 1600  # moves per metric in `make test`; `make fuzz` asks for more
 LENGTH = 200  # moves of a climb

@@ -19,9 +19,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.commands import run_script
 from tests.fuzz.command_lines import NEVER, Maker, commands, make_inputs, make_null
-
-from mapgauge.cli import main
 
 resource = pytest.importorskip("resource", reason="needs resource limits")
 QUICK = 70  # command lines in `make test`; `make fuzz` asks for more
@@ -74,7 +73,7 @@ def run_line(line: list[str]) -> tuple[int, str, str]:
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), limits():
             try:
-                main()
+                run_script()
             except SystemExit as ended:
                 code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else -1
     finally:

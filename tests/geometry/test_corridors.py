@@ -7,12 +7,11 @@ import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.frames.tracks import paths_ahead
 from mapgauge.geometry.corridors import cut_to_corridors
-from mapgauge.geometry.polylines import Polylines
 
 shapely = pytest.importorskip("shapely")
 
 
-def length(pieces: Polylines, sources: np.ndarray, count: int) -> np.ndarray:
+def length(pieces: mg.Polylines, sources: np.ndarray, count: int) -> np.ndarray:
     """The length of the pieces of each polyline."""
     total = np.zeros(count)
     for k, source in enumerate(sources.tolist()):
@@ -27,7 +26,7 @@ def test_pieces_have_the_length_of_the_intersection_with_a_buffer(seed: int) -> 
     lines = [rng.uniform(-10, 10, (rng.integers(2, 8), 2)).cumsum(axis=0) / 2 for _ in range(12)]
     frame = np.sort(rng.integers(0, 3, len(lines)))
     paths = [rng.uniform(-4, 4, (n, 2)).cumsum(axis=0) for n in (1, 3, 6)]
-    polylines = Polylines(np.concatenate(lines), np.cumsum([0, *map(len, lines)]))
+    polylines = mg.Polylines(np.concatenate(lines), np.cumsum([0, *map(len, lines)]))
     pieces, sources = cut_to_corridors(polylines, frame, paths, 2.5)
     shapes = [shapely.Point(path[0]) if len(path) == 1 else shapely.LineString(path) for path in paths]
     buffers = [shapely.buffer(shape, 2.5, quad_segs=400) for shape in shapes]
@@ -46,7 +45,9 @@ def test_pieces_have_the_length_of_the_intersection_with_a_buffer(seed: int) -> 
 
 def test_lines_inside_stay_as_they_are_and_lines_outside_go() -> None:
     lines = [[[0, 0], [3, 1], [6, 0]], [[0, 20], [9, 20]], [[-10, 1], [20, 1]], [[1, 0], [1, 0]]]
-    polylines = Polylines(np.array([point for line in lines for point in line], np.float64), np.array([0, 3, 5, 7, 9]))
+    polylines = mg.Polylines(
+        np.array([point for line in lines for point in line], np.float64), np.array([0, 3, 5, 7, 9])
+    )
     pieces, sources = cut_to_corridors(polylines, np.zeros(4, np.int64), [np.array([[0.0, 0.0], [10.0, 0.0]])], 5.0)
     assert sources.tolist() == [0, 2]
     assert (pieces.coords[:3] == lines[0]).all()
@@ -78,7 +79,7 @@ def test_a_corridor_is_a_window_of_the_protocol() -> None:
     (note,) = [finding for finding in narrow.findings if finding.code == "corridor-short"]
     assert note.level == "note"
     bare = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
-    with pytest.raises(mg.InvalidInput, match="a corridor needs poses, scenes and time stamps, and there are no poses"):
+    with pytest.raises(mg.InvalidInput, match=r"needs poses.*there are no poses"):
         mg.evaluate(bare.with_confidence(1), bare, mg.protocol("paper-60x30", window="corridor:5"))
     for wrong in ("corridor:", "corridor:0", "corridor:x", "corridor:inf"):
         with pytest.raises(mg.InvalidInput, match="window must be"):

@@ -8,17 +8,15 @@ import pytest
 from hypothesis import given
 from shapely import line_merge
 from shapely.geometry import LineString, MultiLineString, Point, box
+from tests.arrays import Points
 from tests.strategies import polylines
 
-from mapgauge.errors import InvalidInput
-from mapgauge.geometry.cropping import crop_polylines
-from mapgauge.geometry.polylines import Polylines
-from mapgauge.typing import Points
+import mapgauge as mg
 
 
 def crop(*lines: object, region: object = (4, 2)) -> list[list[list[float]]]:
-    pieces, _ = crop_polylines(Polylines.of(list(lines)), region)  # type: ignore[arg-type]
-    return [piece.tolist() for piece in pieces]
+    frames = mg.MapFrames.of({"a": {"divider": list(lines)}})
+    return [piece.tolist() for piece in frames.crop(region).polylines]  # type: ignore[arg-type]
 
 
 def test_a_line_inside_is_untouched() -> None:
@@ -37,8 +35,8 @@ def test_a_line_is_cut_where_it_crosses_the_edge() -> None:
 def test_a_line_that_leaves_and_comes_back_gives_two_pieces() -> None:
     line = [[0, 0], [0, 3], [1, 3], [1, 0]]
     assert crop(line) == [[[0, 0], [0, 1]], [[1, 1], [1, 0]]]
-    _, source = crop_polylines(Polylines.of([[[0, 0], [1, 0]], line]), (4, 2))
-    assert source.tolist() == [0, 1, 1]
+    frames = mg.MapFrames.of({"a": {"boundary": [[[0, 0], [1, 0]]], "divider": [line]}})
+    assert [piece.class_name for piece in frames.crop((4, 2))["a"]] == ["boundary", "divider", "divider"]
 
 
 def test_touching_the_edge_in_a_point_is_not_being_inside() -> None:
@@ -66,7 +64,7 @@ def test_a_region_may_have_any_place() -> None:
 
 @pytest.mark.parametrize("region", [(4,), (0, 2), (-4, 2), (1, 2, 0, 3), (4, np.nan), "60x30", None, (4, 2, 1)])
 def test_a_region_that_is_none_is_refused(region: object) -> None:
-    with pytest.raises(InvalidInput, match="region must be"):
+    with pytest.raises(mg.InvalidInput, match="region must be"):
         crop([[0, 0], [1, 1]], region=region)
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.geometry.resampling import resample_polylines
 
 
 def test_the_last_gap_is_shorter() -> None:
@@ -71,8 +70,11 @@ def test_three_dimensions() -> None:
 
 def test_many_at_once_equal_one_by_one(rng: np.random.Generator) -> None:
     lines = [rng.normal(0, 5, (n, 2)) for n in (4, 0, 1, 9)]
-    at_once = resample_polylines(mg.Polylines.of(lines), spacing=0.7)
-    for one, line in zip(at_once, lines, strict=True):
+    zeros = np.zeros(len(lines), np.int64)
+    frames = mg.MapFrames(
+        tokens=("a",), classes=("divider",), frame=zeros, label=zeros, polylines=mg.Polylines.of(lines)
+    )
+    for one, line in zip(frames.resample(spacing=0.7).polylines, lines, strict=True):
         assert np.array_equal(one, mg.resample(line, spacing=0.7))
 
 
@@ -94,7 +96,7 @@ def test_a_line_too_long_for_a_map_is_refused_before_memory_is_allocated(far: fl
 def test_a_line_in_utm_that_is_padded_with_zeros_is_refused_as_such(utm: tuple[float, float], order: slice) -> None:
     line = [utm, (utm[0] + 9, utm[1]), (0.0, 0.0), (0.0, 0.0)][order]
     frames = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]], line]}})
-    with pytest.raises(mg.InvalidInput, match=r"^frame a, instance 1 \(divider\): 2 of 4 points are zero"):
+    with pytest.raises(mg.InvalidInput, match=r"^frame a, instance 1 .*are zero"):
         frames.resample(spacing=0.5)
 
 
@@ -104,7 +106,7 @@ def test_a_long_line_through_the_origin_is_not_padded() -> None:
 
 def test_points_of_a_frame_are_limited_before_memory_is_allocated() -> None:
     frames = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}, "b": {"divider": [[[0, 0], [1e6, 0]]] * 20}})
-    with pytest.raises(mg.InvalidInput, match="gives 40000020 points in one frame.*polyline is frame b, instance 0"):
+    with pytest.raises(mg.InvalidInput, match=r"gives 40000020 points .*frame b, instance 0"):
         frames.resample(spacing=0.5)
     assert len(frames.resample(spacing=50).polylines) == 21
 

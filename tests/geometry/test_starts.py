@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.arrays import Points
 from tests.kernels import reference
 
 import mapgauge as mg
 from mapgauge.geometry.starts import _least_turn, with_fixed_starts
-from mapgauge.typing import Points
 
 SHAPES = {
     "quadrilateral": [(6.03, -3.21), (13.37, -2.9), (13.1, 2.33), (5.8, 2.05)],

@@ -13,7 +13,6 @@ from tests.integrations.batches import FRAMES, MAPTR, batch_of, world
 
 import mapgauge as mg
 from mapgauge.results.flat import flat
-from mapgauge.training.accumulator import Accumulator
 
 PREDICTIONS, TRUTH = world()
 TOKENS = TRUTH.tokens
@@ -29,7 +28,7 @@ def true(*lines: Any, labels: Any = None) -> dict[str, Any]:
     return {"polylines": list(lines), "labels": ["divider"] * len(lines) if labels is None else labels}
 
 
-def fill(accumulator: Accumulator, tokens: tuple[str, ...], size: int = 5) -> Accumulator:
+def fill(accumulator: mg.Accumulator, tokens: tuple[str, ...], size: int = 5) -> mg.Accumulator:
     for start in range(0, len(tokens), size):
         some = tokens[start : start + size]
         accumulator.update(batch_of(PREDICTIONS, some), batch_of(TRUTH, some), some)
@@ -38,7 +37,7 @@ def fill(accumulator: Accumulator, tokens: tuple[str, ...], size: int = 5) -> Ac
 
 @pytest.mark.parametrize("size", [1, 5, FRAMES])
 def test_batches_of_any_size_give_the_bits_of_evaluate(size: int) -> None:
-    assert fill(Accumulator(), TOKENS, size).compute() == flat(mg.evaluate(PREDICTIONS, TRUTH))
+    assert fill(mg.Accumulator(), TOKENS, size).compute() == flat(mg.evaluate(PREDICTIONS, TRUTH))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +55,7 @@ def test_every_protocol_gives_the_bits_of_evaluate(settings: dict[str, Any]) -> 
     protocol = mg.protocol(**settings)
     expected = flat(mg.evaluate(PREDICTIONS, TRUTH, protocol))
     numbers = ("boundary", "ped_crossing", "divider")
-    accumulator = Accumulator(protocol, classes=numbers)
+    accumulator = mg.Accumulator(protocol, classes=numbers)
     for start in range(0, FRAMES, 7):
         some = TOKENS[start : start + 7]
         accumulator.update(batch_of(PREDICTIONS, some, numbers), batch_of(TRUTH, some, numbers))
@@ -69,8 +68,8 @@ def test_order_and_merging_do_not_change_a_bit(rng: np.random.Generator) -> None
         shuffled = tuple(rng.permutation(TOKENS).tolist())
         first, second = sorted(rng.integers(0, FRAMES, 2).tolist())
         shares = [shuffled[:first], shuffled[first:second], shuffled[second:]]
-        parts = [fill(Accumulator(), share, size=int(rng.integers(1, 9))) for share in shares]
-        whole = Accumulator()
+        parts = [fill(mg.Accumulator(), share, size=int(rng.integers(1, 9))) for share in shares]
+        whole = mg.Accumulator()
         for k in rng.permutation(3).tolist():
             whole.merge(parts[k])
         assert whole.compute() == expected
@@ -80,7 +79,7 @@ def test_order_and_merging_do_not_change_a_bit(rng: np.random.Generator) -> None
 def test_frames_as_columns_meet_by_token_and_may_lack_predictions() -> None:
     some = PREDICTIONS.at(range(FRAMES - 4, 2, -1))
     expected = mg.evaluate(some, TRUTH)
-    accumulator = Accumulator()
+    accumulator = mg.Accumulator()
     accumulator.update(some.at(range(3)), TRUTH.at([TRUTH.index[token] for token in some.tokens[:3]]))
     rest = [token for token in TOKENS if token not in some.tokens[:3]]
     here = [some.index[token] for token in rest if token in some.index]
@@ -92,13 +91,13 @@ def test_frames_as_columns_meet_by_token_and_may_lack_predictions() -> None:
 
 
 def test_numbers_mean_what_classes_say() -> None:
-    accumulator = Accumulator(classes=MAPTR)
+    accumulator = mg.Accumulator(classes=MAPTR)
     accumulator.update(batch_of(PREDICTIONS, TOKENS, MAPTR), batch_of(TRUTH, TOKENS, MAPTR))
     assert accumulator.compute() == flat(mg.evaluate(PREDICTIONS, TRUTH))
 
 
 def test_classes_that_the_protocol_does_not_compare_are_left_out() -> None:
-    accumulator = Accumulator(classes=(*MAPTR, "centerline"))
+    accumulator = mg.Accumulator(classes=(*MAPTR, "centerline"))
     accumulator.update([predicted(LINE, LINE, labels=[0, 3])], [true(LINE, labels=[0])])
     assert accumulator.results().classes["divider"]["predictions"] == 1
     assert "pld/centerline" not in accumulator.compute()
@@ -110,7 +109,7 @@ def test_one_array_of_polylines_is_the_same_as_a_list(rng: np.random.Generator, 
     labels, scores = rng.integers(0, 3, 6), rng.random(6).astype(np.float32)
     given = []
     for polylines in (points, [line.tolist() for line in points], tuple(points)):
-        accumulator = Accumulator(classes=MAPTR)
+        accumulator = mg.Accumulator(classes=MAPTR)
         accumulator.update(
             [{"polylines": polylines, "labels": labels, "confidence": scores}],
             [{"polylines": polylines[:4], "labels": labels[:4].tolist()}],
@@ -121,7 +120,7 @@ def test_one_array_of_polylines_is_the_same_as_a_list(rng: np.random.Generator, 
 
 @pytest.mark.parametrize("nothing", [[], (), np.empty((0, 20, 2)), np.empty(0)], ids=repr)
 def test_nothing_may_be_predicted(nothing: Any) -> None:
-    accumulator = Accumulator()
+    accumulator = mg.Accumulator()
     accumulator.update([{"polylines": nothing, "labels": [], "confidence": np.empty(0)}], [true(LINE)])
     assert accumulator.compute()["pld/mean/missed"] == 1.0
 
@@ -152,7 +151,7 @@ class Tensor:
 
 
 def test_tensors_are_taken_from_their_device_without_knowing_their_library() -> None:
-    accumulator = Accumulator(classes=MAPTR)
+    accumulator = mg.Accumulator(classes=MAPTR)
     scores = Tensor(np.array([0.5], np.float16))
     accumulator.update(
         [{"polylines": Tensor([LINE]), "labels": Tensor([0]), "confidence": scores}],
@@ -162,7 +161,7 @@ def test_tensors_are_taken_from_their_device_without_knowing_their_library() -> 
 
 
 def test_keys_are_flat_and_every_logger_takes_them() -> None:
-    accumulator = Accumulator(mg.protocol("paper-60x30", cutoffs=(1.5, 0.5)), metrics=["pld", "ap_chamfer"])
+    accumulator = mg.Accumulator(mg.protocol("paper-60x30", cutoffs=(1.5, 0.5)), metrics=["pld", "ap_chamfer"])
     accumulator.update([predicted(LINE)], [true(LINE)])
     values = accumulator.compute()
     parts = ["localisation", "detection", "matched_points", "unmatched_points", "confidence", "missed", "false"]
@@ -179,7 +178,7 @@ def test_keys_are_flat_and_every_logger_takes_them() -> None:
 
 
 def test_frames_with_nothing_in_them_have_no_values() -> None:
-    accumulator = Accumulator()
+    accumulator = mg.Accumulator()
     accumulator.update([predicted()], [true()])
     assert accumulator.compute() == {}
 
@@ -219,7 +218,7 @@ def test_rings_have_keys_too() -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_fault_is_refused_with_its_place_and_leaves_no_trace(predictions: Any, message: str) -> None:
-    accumulator = Accumulator()
+    accumulator = mg.Accumulator()
     with pytest.raises(mg.InvalidInput, match=re.escape(message)):
         accumulator.update([predicted(LINE), predictions], [true(LINE), true(LINE)], ["a", "b"])
     accumulator.update([predicted(LINE)], [true(LINE)], ["a"])
@@ -229,7 +228,7 @@ def test_a_fault_is_refused_with_its_place_and_leaves_no_trace(predictions: Any,
 @pytest.mark.parametrize("label", [-1, 3])
 def test_a_number_without_a_name_is_refused(label: int) -> None:
     with pytest.raises(mg.InvalidInput, match=re.escape(f"truth[0]['labels'][1] is {label}, expected one of: 0 div")):
-        Accumulator(classes=MAPTR).update([predicted(labels=[])], [true(LINE, LINE, labels=np.array([0, label]))])
+        mg.Accumulator(classes=MAPTR).update([predicted(labels=[])], [true(LINE, LINE, labels=np.array([0, label]))])
 
 
 @pytest.mark.parametrize(
@@ -255,21 +254,21 @@ def test_a_number_without_a_name_is_refused(label: int) -> None:
 )
 def test_sides_that_do_not_fit_are_refused(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(mg.InvalidInput, match=re.escape(message)):
-        Accumulator().update(*arguments)
+        mg.Accumulator().update(*arguments)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Accumulator("papr"), "unknown protocol 'papr'"),
-        (lambda: Accumulator(metrics=["pdl"]), "unknown metric 'pdl'"),
-        (lambda: Accumulator(classes="divider"), "classes must be a list of names"),
-        (lambda: Accumulator(classes=["divider", "divider"]), "classes must be one or more different names"),
-        (lambda: Accumulator(classes=["divider"]), "classes lacks ped_crossing, boundary, which the protocol"),
-        (lambda: Accumulator(mg.protocol("maptr", classes=None)), "has no classes. Pass classes="),
-        (lambda: Accumulator(degenerate="ignore"), "degenerate must be 'strict' or 'drop', got 'ignore'"),  # type: ignore[arg-type]
-        (lambda: Accumulator(repeated="ignore"), "repeated must be 'error' or 'drop', got 'ignore'"),  # type: ignore[arg-type]
-        (lambda: Accumulator().compute(), "no frames to compare. Call update first"),
+        (lambda: mg.Accumulator("papr"), "unknown protocol 'papr'"),
+        (lambda: mg.Accumulator(metrics=["pdl"]), "unknown metric 'pdl'"),
+        (lambda: mg.Accumulator(classes="divider"), "classes must be a list of names"),
+        (lambda: mg.Accumulator(classes=["divider", "divider"]), "classes must be one or more different names"),
+        (lambda: mg.Accumulator(classes=["divider"]), "classes lacks ped_crossing, boundary, which the protocol"),
+        (lambda: mg.Accumulator(mg.protocol("maptr", classes=None)), "has no classes. Pass classes="),
+        (lambda: mg.Accumulator(degenerate="ignore"), "degenerate must be 'strict' or 'drop', got 'ignore'"),  # type: ignore[arg-type]
+        (lambda: mg.Accumulator(repeated="ignore"), "repeated must be 'error' or 'drop', got 'ignore'"),  # type: ignore[arg-type]
+        (lambda: mg.Accumulator().compute(), "no frames to compare. Call update first"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -279,13 +278,13 @@ def test_settings_that_cannot_be_right_are_refused(make: Callable[[], Any], mess
 
 
 def test_what_is_no_polyline_is_dropped_and_counted_if_asked_for() -> None:
-    accumulator = Accumulator(degenerate="drop")
+    accumulator = mg.Accumulator(degenerate="drop")
     odd = predicted(LINE, [[1, 1]], [[0, math.inf], [1, 1]], LINE, scores=[0.8, 0.7, 0.6, math.nan])
     accumulator.update([odd, predicted(LINE)], [true(LINE, []), true(LINE)])
-    sound = Accumulator()
+    sound = mg.Accumulator()
     sound.update([predicted(LINE, scores=[0.8]), predicted(LINE)], [true(LINE), true(LINE)])
     assert accumulator.compute() == sound.compute()
-    again = Accumulator(degenerate="drop")
+    again = mg.Accumulator(degenerate="drop")
     again.merge(accumulator)
     dropped = [(finding.code, finding.count, str(finding)[:16]) for finding in again.results().findings]
     code = "dropped-degenerate"
@@ -293,19 +292,19 @@ def test_what_is_no_polyline_is_dropped_and_counted_if_asked_for() -> None:
 
 
 def test_a_frame_that_comes_again_is_refused() -> None:
-    accumulator = fill(Accumulator(), TOKENS[:6])
+    accumulator = fill(mg.Accumulator(), TOKENS[:6])
     with pytest.raises(mg.InvalidInput, match=rf"2 of 5 frames were seen before \(first: {TOKENS[4]}\). Call reset"):
         fill(accumulator, TOKENS[4:9])
     with pytest.raises(mg.InvalidInput, match="1 of 3 frames were seen before"):
-        accumulator.merge(fill(Accumulator(), TOKENS[5:8]))
+        accumulator.merge(fill(mg.Accumulator(), TOKENS[5:8]))
     assert len(accumulator) == 6
     accumulator.reset()
     assert len(fill(accumulator, TOKENS[:6])) == 6
 
 
 def test_a_frame_that_comes_again_is_dropped_and_counted_if_asked_for() -> None:
-    accumulator = fill(Accumulator(repeated="drop"), (*TOKENS[:6], TOKENS[5], TOKENS[0]))
-    other = fill(Accumulator(repeated="drop"), TOKENS[3:])
+    accumulator = fill(mg.Accumulator(repeated="drop"), (*TOKENS[:6], TOKENS[5], TOKENS[0]))
+    other = fill(mg.Accumulator(repeated="drop"), TOKENS[3:])
     other.merge(accumulator)
     assert other.compute() == flat(mg.evaluate(PREDICTIONS, TRUTH))
     (finding,) = other.results().findings
@@ -313,7 +312,7 @@ def test_a_frame_that_comes_again_is_dropped_and_counted_if_asked_for() -> None:
 
 
 def test_frames_without_names_are_all_new() -> None:
-    accumulator = Accumulator()
+    accumulator = mg.Accumulator()
     for _ in range(2):
         accumulator.update([predicted(LINE)] * 2, [true(LINE)] * 2)
     assert accumulator.results().tokens == ("#0", "#1", "#2", "#3")
@@ -321,9 +320,9 @@ def test_frames_without_names_are_all_new() -> None:
 
 def test_other_settings_do_not_merge() -> None:
     with pytest.raises(mg.InvalidInput, match="their settings differ"):
-        Accumulator().merge(Accumulator("paper-100x50"))
+        mg.Accumulator().merge(mg.Accumulator("paper-100x50"))
     with pytest.raises(mg.InvalidInput, match="cannot merge a dict"):
-        Accumulator().merge({})  # type: ignore[arg-type]
+        mg.Accumulator().merge({})  # type: ignore[arg-type]
 
 
 def hashes_of(results: mg.Results) -> list[str]:
@@ -332,12 +331,12 @@ def hashes_of(results: mg.Results) -> list[str]:
 
 def test_inputs_have_the_hash_of_evaluate(rng: np.random.Generator) -> None:
     expected = hashes_of(mg.evaluate(PREDICTIONS, TRUTH))
-    assert hashes_of(fill(Accumulator(), TOKENS).results()) == expected
+    assert hashes_of(fill(mg.Accumulator(), TOKENS).results()) == expected
     order = [TOKENS[i] for i in rng.permutation(FRAMES)]
-    first, second = (fill(Accumulator(repeated="drop"), tuple(some)) for some in (order[:9], order[6:]))
+    first, second = (fill(mg.Accumulator(repeated="drop"), tuple(some)) for some in (order[:9], order[6:]))
     first.merge(pickle.loads(pickle.dumps(second)))
     assert hashes_of(first.results()) == expected
-    columns = Accumulator()
+    columns = mg.Accumulator()
     fewer = PREDICTIONS.at([i for i in range(FRAMES) if i % 4])
     for start in range(0, FRAMES, 5):
         some = TOKENS[start : start + 5]
@@ -350,19 +349,19 @@ def test_inputs_have_the_hash_of_evaluate(rng: np.random.Generator) -> None:
 
 def test_other_content_has_another_hash() -> None:
     batch = batch_of(PREDICTIONS, TOKENS[:3]), batch_of(TRUTH, TOKENS[:3])
-    found = [Accumulator() for _ in range(3)]
+    found = [mg.Accumulator() for _ in range(3)]
     found[0].update(*batch, TOKENS[:3])
     found[1].update(*batch, TOKENS[3:6])
     found[2].update(*batch)
     assert len({tuple(hashes_of(one.results())) for one in found}) == 3
-    again = Accumulator()
+    again = mg.Accumulator()
     for k in (2, 0, 1):  # frames without tokens in another order
         again.update([batch[0][k]], [batch[1][k]])
     assert hashes_of(again.results()) == hashes_of(found[2].results())
 
 
 def test_it_survives_pickling_and_goes_on() -> None:
-    accumulator = pickle.loads(pickle.dumps(fill(Accumulator(), TOKENS[:9])))
+    accumulator = pickle.loads(pickle.dumps(fill(mg.Accumulator(), TOKENS[:9])))
     assert fill(accumulator, TOKENS[9:]).compute() == flat(mg.evaluate(PREDICTIONS, TRUTH))
     assert repr(accumulator) == "<Accumulator paper-60x30: pld, ap_chamfer, ap_frechet of 24 frames>"
     assert len(accumulator.fresh()) == 0
@@ -372,7 +371,7 @@ def test_it_survives_pickling_and_goes_on() -> None:
 def test_geometry_is_not_kept() -> None:
     sizes = []
     for count in (2, 2000):
-        accumulator = Accumulator()
+        accumulator = mg.Accumulator()
         line = np.linspace([0, 0], [9, 0], count)
         accumulator.update([predicted(line, line)], [true(line)])
         sizes.append(len(pickle.dumps(accumulator)))
@@ -381,7 +380,7 @@ def test_geometry_is_not_kept() -> None:
 
 def test_results_are_saved_and_compared_as_those_of_evaluate(tmp_path: Path) -> None:
     scenes = dict(zip(TRUTH.tokens, TRUTH.scenes or (), strict=True))
-    accumulator = Accumulator()
+    accumulator = mg.Accumulator()
     for some in (TOKENS[12:], TOKENS[:12]):
         accumulator.update(batch_of(PREDICTIONS, some), batch_of(TRUTH, some), some, [scenes[token] for token in some])
     results, expected = accumulator.results(), mg.evaluate(PREDICTIONS, TRUTH)

@@ -12,7 +12,6 @@ from tests.two_processes import run_two
 
 import mapgauge as mg
 from mapgauge.results.flat import flat
-from mapgauge.training.accumulator import Accumulator
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed", exc_type=ImportError)
 torchmetrics: Any = pytest.importorskip("torchmetrics", reason="torchmetrics is not installed", exc_type=ImportError)
@@ -72,7 +71,7 @@ def test_tensors_of_lower_precision_count_as_what_they_are(dtype: str) -> None:
     kind = getattr(torch, dtype)
     metric = PolylineLocalisationDetection(classes=MAPTR)
     metric.update(tensors(PREDICTIONS, TOKENS[:3], kind), tensors(TRUTH, TOKENS[:3], kind))
-    accumulator = Accumulator(classes=MAPTR, metrics=["pld"])
+    accumulator = mg.Accumulator(classes=MAPTR, metrics=["pld"])
     for token in TOKENS[:3]:
         x, y = batch_of(PREDICTIONS, (token,), MAPTR), batch_of(TRUTH, (token,), MAPTR)
         for item in (*x, *y):
@@ -201,7 +200,7 @@ def test_columns_are_taken_too(of_pld: dict[str, float]) -> None:
         named.update(batch_of(PREDICTIONS, some), batch_of(TRUTH, some), some)
     expected = [read.hash for read in mg.evaluate(PREDICTIONS, TRUTH, metrics=["pld"]).inputs]
     assert [[read.hash for read in one.results().inputs] for one in (metric, named)] == [expected, expected]
-    with pytest.raises(mg.InvalidInput, match="tokens, scenes, timestamps and poses are not allowed with MapFrames"):
+    with pytest.raises(mg.InvalidInput, match="not allowed with MapFrames"):
         metric.update(PREDICTIONS, TRUTH, TOKENS)
 
 
@@ -215,9 +214,7 @@ def test_average_precision_takes_the_distances_asked_for() -> None:
     values = fed(PolylineAveragePrecision(settings, metrics=["ap_sospa"], classes=MAPTR), TOKENS[:3]).compute()
     assert {key.split("/")[0] for key in values} == {"ap_sospa"}
     for wrong in (["pld"], []):
-        with pytest.raises(
-            mg.InvalidInput, match="average precision needs one or more of ap_chamfer, ap_frechet, ap_sospa"
-        ):
+        with pytest.raises(mg.InvalidInput, match="average precision needs one or more"):
             PolylineAveragePrecision(metrics=wrong)
     with pytest.raises(mg.InvalidInput, match="has no cutoffs for pld"):
         PolylineLocalisationDetection("maptr")

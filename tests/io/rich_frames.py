@@ -8,16 +8,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.strategies import map_frames
 
+import mapgauge as mg
 from mapgauge.frames.alignment import add_instances
-from mapgauge.frames.links import Links
-from mapgauge.frames.map_frames import MapFrames
 
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 NAME = st.text('abc07_ é"\\', min_size=1, max_size=4)
 
 
 @st.composite
-def rich_frames(draw: st.DrawFn, *, repeated_tokens: bool) -> MapFrames:
+def rich_frames(draw: st.DrawFn, *, repeated_tokens: bool) -> mg.MapFrames:
     """Empty frames, 2-D or 3-D, classes without instances; tracks, scenes, poses, links, boxes and others or none."""
     frames = draw(map_frames())
     frames = frames.as_classes(draw(st.permutations([*frames.classes, "stop line"])))
@@ -46,31 +45,33 @@ def rich_frames(draw: st.DrawFn, *, repeated_tokens: bool) -> MapFrames:
     return frames.with_forward(draw(st.sampled_from(["x", "y", None])))
 
 
-def with_boxes(frames: MapFrames) -> MapFrames:
+def with_boxes(frames: mg.MapFrames) -> mg.MapFrames:
     """The frames with a box in each of them, and a class of boxes without instances."""
     if len(set(frames.tokens)) < len(frames) or not len(frames):
         return frames
     box = [[1.5, 2.0, 0.0][: frames.dimension], [3.0, 2.5, 0.0][: frames.dimension]]
     nested = {token: {"red": [box]} for token in frames.tokens}
     score = None if frames.confidence is None else {token: {"red": [0.5]} for token in frames.tokens}
-    some = MapFrames.of(nested, confidence=score, classes=["red"])
+    some = mg.MapFrames.of(nested, confidence=score, classes=["red"])
     blank = np.full(len(some.label), "") if frames.track is not None else None
     inside = np.zeros(len(some.label), np.bool_) if frames.intersection is not None else None
-    links = None if frames.links is None else Links.of([], [])
+    links = None if frames.links is None else mg.Links.of([], [])
     return add_instances(frames, replace(some, boxes=("red", "green"), track=blank, intersection=inside, links=links))
 
 
 @st.composite
-def links_of(draw: st.DrawFn, frames: MapFrames) -> Links:
+def links_of(draw: st.DrawFn, frames: mg.MapFrames) -> mg.Links:
     """Some links between instances of the same frame."""
     same = [(a, b) for a, k in enumerate(frames.frame) for b, other in enumerate(frames.frame) if k == other]
     chosen = {(*draw(st.sampled_from(same)), draw(NAME)) for _ in range(draw(st.integers(0, 5)))} if same else set()
     rows = sorted(chosen)
     weight = [draw(st.floats(0, allow_nan=False, allow_infinity=False)) for _ in rows]
-    return Links.of([a for a, _, _ in rows], [b for _, b, _ in rows], weight=weight, kind=[name for *_, name in rows])
+    return mg.Links.of(
+        [a for a, _, _ in rows], [b for _, b, _ in rows], weight=weight, kind=[name for *_, name in rows]
+    )
 
 
-def assert_same(again: MapFrames, frames: MapFrames) -> None:
+def assert_same(again: mg.MapFrames, frames: mg.MapFrames) -> None:
     """Equal in everything, numbers to the last bit."""
     assert again.tokens == frames.tokens
     assert again.classes == frames.classes

@@ -76,7 +76,7 @@ def test_a_geometry_may_be_long(tmp_path: Path) -> None:
 def test_deeply_nested_geometries_are_refused(depth: int, tmp_path: Path) -> None:
     wkt = "GEOMETRYCOLLECTION (" * depth + "LINESTRING (0 0, 9 0)" + ")" * depth
     (tmp_path / "map.csv").write_text(f'class,wkt\nkerb,"{wkt}"\n', encoding="utf-8")
-    with pytest.raises(mg.UnreadableFile, match="line 2: its geometry is nested more than 8 deep"):
+    with pytest.raises(mg.UnreadableFile, match=r"line 2: .*nested more than 8 deep"):
         mg.read(tmp_path / "map.csv")
 
 

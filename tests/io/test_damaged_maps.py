@@ -84,7 +84,7 @@ def test_a_wrong_sum_in_an_archive_is_refused(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[data.index(b"boundary") + 2] ^= 1
     path.write_bytes(data)
-    with pytest.raises(mg.UnreadableFile, match=r"a damaged ZIP archive: Bad CRC-32 for file 'map\.dbf'"):
+    with pytest.raises(mg.UnreadableFile, match=r"Bad CRC-32 for file 'map\.dbf'"):
         mg.read(path)
 
 
@@ -98,7 +98,7 @@ def test_an_archive_that_grows_too_much_is_refused(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("MAPGAUGE_MAX_BYTES", "1000000")
     with pytest.raises(
         mg.UnreadableFile,
-        match=r"zip: the ZIP archive has \d+ bytes, and its maps 500.* expected at most 1000000.*MAPGAUGE_MAX_BYTES",
+        match=r"zip: .*its maps 500.*MAPGAUGE_MAX_BYTES",
     ):
         mg.read(path)
 
@@ -131,7 +131,7 @@ def test_a_shapefile_that_was_cut_is_refused(suffix: str, message: str, tmp_path
 def test_a_shapefile_of_other_parts_is_refused(tmp_path: Path) -> None:
     table = bytearray(part(tmp_path, ".dbf"))
     table[4] -= 1
-    with pytest.raises(mg.UnreadableFile, match=r"map\.dbf: its header states 39 records, and map\.shx has 40"):
+    with pytest.raises(mg.UnreadableFile, match=r"map\.dbf: .*39 records.* 40"):
         mg.read(zipped(tmp_path / "map.zip", {".dbf": bytes(table)}))
     index = bytearray(part(tmp_path, ".shx"))
     index[103] += 4

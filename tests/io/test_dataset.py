@@ -66,6 +66,12 @@ def test_half_a_data_set_is_not_there(frames: mg.MapFrames, tmp_path: Path) -> N
     assert len(mg.read(tmp_path / "set")) == 5
 
 
+def test_lines_that_read_refuses_are_not_written(tmp_path: Path) -> None:
+    few = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]], [[1, 1]]]}})
+    with pytest.raises(mg.InvalidInput, match="1 of 2 instances have fewer"):
+        DatasetWriter(tmp_path / "set").add(few)
+
+
 @pytest.fixture
 def two_files(frames: mg.MapFrames, tmp_path: Path) -> DatasetWriter:
     """A data set of several files that are not visible yet."""

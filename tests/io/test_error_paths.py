@@ -12,7 +12,7 @@ from mapgauge.io.dataset import DatasetWriter
 
 
 def test_one_id_has_one_name() -> None:
-    with pytest.raises(mg.InvalidInput, match="classes: id 1 has two names, divider and boundary"):
+    with pytest.raises(mg.InvalidInput, match="id 1 has two names"):
         class_table({"divider": 1, "boundary": 1})
 
 
@@ -40,13 +40,13 @@ def test_a_footer_that_is_longer_than_the_file() -> None:
 def test_files_of_a_data_set_have_one_dimension(tmp_path: Path) -> None:
     for name, line in (("a", [[0, 0], [9, 0]]), ("b", [[0, 0, 1], [9, 0, 1]])):
         mg.write(mg.MapFrames.of({name: {"divider": [line]}}), tmp_path / f"{name}.parquet")
-    with pytest.raises(mg.InvalidInput, match="the files differ in dimension: 2 in .*a.parquet, 3 in .*b.parquet"):
+    with pytest.raises(mg.InvalidInput, match=r"differ in dimension: 2 .*a.parquet, 3"):
         mg.read(tmp_path)
 
 
 def test_a_data_set_that_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(mg.MapgaugeError, match="file/set: this folder cannot be created: Not a directory"):
+    with pytest.raises(mg.MapgaugeError, match="file/set: this folder cannot be created"):
         DatasetWriter(tmp_path / "file" / "set")
     with pytest.raises(mg.MapgaugeError, match="^nowhere://set: cannot be listed: Protocol not known"):
         DatasetWriter("nowhere://set")
@@ -55,5 +55,5 @@ def test_a_data_set_that_cannot_be_created(tmp_path: Path) -> None:
 def test_a_class_that_cannot_be_printed(tmp_path: Path) -> None:
     path = tmp_path / "truth.pkl"
     mg.write(mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}}), path, "streammapnet-truth")
-    with pytest.raises(mg.UnreadableFile, match=r"truth.pkl: the class '\\ud800' is not valid text. Rename it"):
+    with pytest.raises(mg.UnreadableFile, match=r"truth.pkl: .*not valid text"):
         mg.read(path, classes={chr(0xD800): 0, "divider": 1, "boundary": 2})

@@ -148,7 +148,7 @@ def test_a_log_with_changes_beside_a_geopackage_is_named(tmp_path: Path) -> None
     connection = sqlite3.connect(sound_geopackage(tmp_path / "x.gpkg"))
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("CREATE TABLE more (k)")
-    with pytest.raises(mg.UnreadableFile, match=r"x\.gpkg-wal beside it holds changes .* Close the program"):
+    with pytest.raises(mg.UnreadableFile, match=r"x\.gpkg-wal .*holds changes"):
         mg.read(tmp_path / "x.gpkg")
     connection.close()
     assert mg.read(tmp_path / "x.gpkg").counts == {"divider": 1, "boundary": 1}
@@ -214,9 +214,7 @@ def test_a_gdal_that_keeps_its_drivers_is_not_used(tmp_path: Path, monkeypatch: 
     path = sound_geopackage(tmp_path / "x.gpkg")
     ask = _gdal._ask
     monkeypatch.setattr(_gdal, "_ask", lambda *given, skipped: ask(*given, skipped=("CSV",)))
-    with pytest.raises(
-        mg.UnreadableFile, match=r"not read, because GDAL has \d+ drivers more .*could read other files"
-    ):
+    with pytest.raises(mg.UnreadableFile, match=r"GDAL has \d+ drivers more"):
         mg.read(path)
 
 

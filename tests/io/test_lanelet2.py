@@ -63,7 +63,7 @@ def test_an_element_needs_an_id(tmp_path: Path) -> None:
 
 
 def test_a_map_without_a_known_type_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(mg.UnreadableFile, match="no element has a type of divider, .*found: stop_line"):
+    with pytest.raises(mg.UnreadableFile, match=r"no element .*found: stop_line"):
         mg.read(osm(tmp_path / "map.osm", LOCAL, way(11, [1, 2], "stop_line")))
 
 

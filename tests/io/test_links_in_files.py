@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import mapgauge as mg
-from mapgauge.frames.links import Links
 from mapgauge.io import FORMATS
 from mapgauge.io.dataset import DatasetWriter
 
@@ -21,7 +20,7 @@ LINES = [[[0.0, 0.0], [4.0, 0.0]], [[4.0, 0.0], [8.0, 0.0]], [[0.0, 3.0], [8.0, 
 def lanes() -> mg.MapFrames:
     frames = mg.MapFrames.of({"a": {"centerline": LINES[:2]}, "b": {}, "c": {"centerline": LINES}})
     kinds = ["successor", "successor", "left", "successor"]
-    return replace(frames, links=Links.of([0, 2, 2, 3], [1, 3, 4, 2], weight=[1, 0.1, 1, 0.5], kind=kinds))
+    return replace(frames, links=mg.Links.of([0, 2, 2, 3], [1, 3, 4, 2], weight=[1, 0.1, 1, 0.5], kind=kinds))
 
 
 def listed(frames: mg.MapFrames) -> list[tuple[int, int, float, str]]:
@@ -47,7 +46,7 @@ def test_no_links_and_an_empty_list_of_links_differ(tmp_path: Path, suffix: str,
     path = tmp_path / f"lanes.{suffix}"
     mg.write(replace(frames, links=None), path)
     assert mg.read(path).links is None
-    mg.write(replace(frames, links=Links.of([], [])), path)
+    mg.write(replace(frames, links=mg.Links.of([], [])), path)
     assert listed(mg.read(path)) == []
 
 

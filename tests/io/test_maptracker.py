@@ -10,8 +10,6 @@ import pytest
 from tests.shared_data import PARITY
 
 import mapgauge as mg
-from mapgauge.io.files.source import Content
-from mapgauge.io.maptracker import attach_tracks
 
 LINE = np.arange(40.0).reshape(20, 2)
 QUARTER = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]  # a quarter turn to the left
@@ -200,17 +198,24 @@ IDS: dict[str, Any] = {
 }
 
 
-def truth() -> mg.MapFrames:
-    frames = {"t0": {"divider": [LINE, LINE + 1], "ped_crossing": [LINE]}, "t1": {"divider": [LINE, LINE + 1]}}
-    return mg.MapFrames.of(frames | {"t2": {"divider": [LINE]}}, classes=CLASSES)
+def truth_in(folder: Path, divider: int = 1) -> Path:
+    """Write truth without tracks, whose dividers have this label."""
+    frames = {
+        "t0": {divider: [LINE, LINE + 1], 0: [LINE]},
+        "t1": {divider: [LINE, LINE + 1], 0: []},
+        "t2": {divider: [LINE], 0: []},
+    }
+    path = folder / "tmp_gts.pkl"
+    path.write_bytes(pickle.dumps(frames))
+    return path
 
 
 @pytest.fixture
 def attach(tmp_path: Path) -> Read:
-    def attach(ids: Any, **options: Any) -> mg.MapFrames:
+    def attach(ids: Any, divider: int = 1, **options: Any) -> mg.MapFrames:
         path = tmp_path / "val_gt_tracks.pkl"
         path.write_bytes(pickle.dumps(ids))
-        return attach_tracks(truth(), Content(path), **options)
+        return mg.read(truth_in(tmp_path, divider), tracks=path, **options)
 
     return attach
 
@@ -257,7 +262,7 @@ def test_frames_that_no_scene_has_keep_no_tracks_and_are_counted(attach: Read) -
 
 def test_labels_may_have_other_names(attach: Read) -> None:
     ids = {"s": {"sample_ids": [2], "instance_ids": [{7: {0: 5}}]}}
-    assert attach(ids, table={7: "divider"})["t2"][0].track == "s/divider/5"
+    assert attach(ids, divider=7, classes={0: "ped_crossing", 7: "divider"})["t2"][0].track == "s/divider/5"
 
 
 def scene(samples: Any = (2,), instances: Any = ({1: {0: 0}},)) -> dict[str, Any]:
@@ -304,7 +309,7 @@ def test_tracks_that_do_not_fit_the_truth_are_refused(ids: Any, message: str, at
 def test_a_file_that_is_no_pickle_is_no_file_of_tracks(tmp_path: Path) -> None:
     (tmp_path / "tracks.json").write_text("{}", encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match="not a file of truth tracks"):
-        attach_tracks(truth(), Content(tmp_path / "tracks.json"))
+        mg.read(truth_in(tmp_path), tracks=tmp_path / "tracks.json")
 
 
 def test_frames_of_maptracker_are_in_the_order_of_their_scene(read: Read) -> None:

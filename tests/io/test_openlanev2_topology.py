@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.lane_frames import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR, TRAFFIC_ELEMENTS
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.frames.lane_classes import TRAFFIC_ELEMENTS
-from mapgauge.frames.links import CONTROLLED_BY, LEFT_LINE, RIGHT_LINE, SUCCESSOR
 
 KEY = ("val", "00492", "315970000")
 TOKEN = "/".join(KEY)

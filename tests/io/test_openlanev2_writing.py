@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.io.rich_frames import assert_same
+from tests.lane_frames import CONTROLLED_BY, LEFT, LEFT_LINE, RIGHT_LINE, SUCCESSOR, TRAFFIC_ELEMENTS
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.frames.lane_classes import TRAFFIC_ELEMENTS
-from mapgauge.frames.links import CONTROLLED_BY, LEFT, LEFT_LINE, RIGHT_LINE, SUCCESSOR, Links
 
 TYPE = st.sampled_from([np.float16, np.float32, np.float64])
 
@@ -97,7 +96,7 @@ def lanes() -> mg.MapFrames:
     frames = mg.MapFrames.of(
         {"a": {"centerline": [[[0.1, 0], [9, 0]], [[9, 0], [20, 0]]], "no_u_turn": [[[5, 5], [6, 6]]], "boundary": []}}
     )
-    links = Links.of([0, 0, 1], [1, 2, 0], weight=[1, 1, 0.5], kind=[SUCCESSOR, CONTROLLED_BY, LEFT])
+    links = mg.Links.of([0, 0, 1], [1, 2, 0], weight=[1, 1, 0.5], kind=[SUCCESSOR, CONTROLLED_BY, LEFT])
     return replace(frames, links=links, boxes=TRAFFIC_ELEMENTS)
 
 
@@ -148,7 +147,7 @@ def test_tokens_of_other_data_sets_keep_scenes_times_and_tracks_of_the_truth(tmp
 def segments() -> mg.MapFrames:
     line = [[0, 0], [9, 0]]
     frames = mg.MapFrames.of({"a": {"centerline": [line], "left_laneline": [line], "right_laneline": [line]}})
-    return replace(frames, links=Links.of([0, 0], [1, 2], kind=[LEFT_LINE, RIGHT_LINE]))
+    return replace(frames, links=mg.Links.of([0, 0], [1, 2], kind=[LEFT_LINE, RIGHT_LINE]))
 
 
 @pytest.mark.parametrize(
@@ -163,7 +162,11 @@ def segments() -> mg.MapFrames:
         (segments().select(["left_laneline", "right_laneline"]), {}, r"\(left_laneline\) has no lane; a lane segment"),
         (lanes().rename({"centerline": "lane"}), {}, "openlanev2-truth has no class lane. Known: centerline"),
         (lanes().rename({"no_u_turn": "stop"}), {}, r"has no class of boxes stop. Known: unknown, red"),
-        (replace(lanes(), links=Links.of([0], [1], weight=2)), {}, r"instance 0 \(centerline\) has a link of weight 2"),
+        (
+            replace(lanes(), links=mg.Links.of([0], [1], weight=2)),
+            {},
+            r"instance 0 \(centerline\) has a link of weight 2",
+        ),
         (lanes(), {"points": "int8"}, "points must be one of float16, float32, float64, got 'int8'"),
         (lanes(), {"method": "m"}, "openlanev2-truth has no option method; it takes points"),
     ],
@@ -180,7 +183,7 @@ def test_coordinates_that_float16_cannot_hold_are_refused(tmp_path: Path) -> Non
     far = mg.MapFrames.of({"a": {"centerline": [[[0, 0], [1e5, 0]]]}})
     with pytest.raises(mg.InvalidInput, match="a coordinate is too large for points='float16'"):
         mg.write(far, tmp_path / "f.pkl", "openlanev2-truth", points="float16")
-    with pytest.raises(mg.InvalidInput, match="authors must be a text or a list of texts, got 3"):
+    with pytest.raises(mg.InvalidInput, match=r"authors must be .*got 3"):
         mg.write(far.with_confidence(1), tmp_path / "f.pkl", "openlanev2", authors=3)
     with pytest.raises(mg.InvalidInput, match="method must be a text, got 3"):
         mg.write(far.with_confidence(1), tmp_path / "f.pkl", "openlanev2", method=3)

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import mapgauge as mg
-from mapgauge.io._format import ReadOptions
 from mapgauge.io.dataset import open_dataset
+from mapgauge.plugin import ReadOptions
 
 Line = list[tuple[float, ...]] | None
 
@@ -107,7 +107,7 @@ def test_a_number_that_is_not_finite_is_found(number: Any, value: float, tmp_pat
     some: list[Line] = [line if line and len(line) > 1 else [(1.0, 2.0), (3.0, 4.0)] for line in lines()]
     some[200] = [(1.0, 2.0), (3.0, value), (5.0, 6.0)]
     path = save(tmp_path / "f.parquet", table(some, number))
-    with pytest.raises(mg.UnreadableFile, match="row 200 .* has a coordinate that is not a finite number"):
+    with pytest.raises(mg.UnreadableFile, match=r"row 200 .*not a finite number"):
         mg.read(path)
 
 

@@ -19,7 +19,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mapgauge as mg
-from mapgauge.errors import UnreadableFile
 from mapgauge.io.pickles import scan_kernels
 from mapgauge.io.pickles.opcodes import SOUND, opcode_table
 from mapgauge.io.pickles.unpickling import unpickle
@@ -74,12 +73,12 @@ def dumps_in_python(value: Any, protocol: int) -> bytes:
 
 
 def load(data: bytes) -> Any:
-    return unpickle(data, lambda message, *, remedy=None: UnreadableFile(f"file.pkl: {message}", remedy=remedy))
+    return unpickle(data, lambda message, *, remedy=None: mg.UnreadableFile(f"file.pkl: {message}", remedy=remedy))
 
 
 def refusal(data: bytes) -> str:
     """The message with which a pickle is refused, after the name of the file."""
-    with pytest.raises(UnreadableFile, match=r"^file\.pkl: ") as caught:
+    with pytest.raises(mg.UnreadableFile, match=r"^file\.pkl: ") as caught:
         load(data)
     return str(caught.value).removeprefix("file.pkl: ")
 
@@ -299,7 +298,7 @@ def test_there_is_no_way_from_a_name_to_what_is_in_it(module: str, name: str) ->
     ],
 )
 def test_a_refusal_says_how_to_save_it_otherwise(name: str, advice: str) -> None:
-    with pytest.raises(UnreadableFile, match=rf"^file\.pkl: {name.replace(' ', '.')}: .*{advice}"):
+    with pytest.raises(mg.UnreadableFile, match=rf"^file\.pkl: {name.replace(' ', '.')}: .*{advice}"):
         load(b"c" + name.replace(" ", "\n").encode() + b"\n.")
 
 
@@ -555,7 +554,7 @@ def test_flipped_bytes_end_in_a_value_or_in_our_error(protocol: int, rng: np.ran
             data[place] = rng.integers(0, 256)
         try:
             load(bytes(data))
-        except UnreadableFile as error:
+        except mg.UnreadableFile as error:
             messages.append(str(error))
     assert len(messages) > 500
     assert max(map(len, messages)) < 600
@@ -674,7 +673,7 @@ def test_a_document_with_one_odd_value_is_read_or_refused(name: str, tmp_path: P
                 mg.read(truth, tracks=path)
             else:
                 mg.read(path, name, degenerate="drop" if case % 3 else "strict")
-        except UnreadableFile as error:
+        except mg.UnreadableFile as error:
             messages.append(str(error))
     assert len(messages) > 300
     assert all(message.startswith(f"{path}: ") for message in messages)

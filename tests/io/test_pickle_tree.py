@@ -10,12 +10,11 @@ import pytest
 from tests.io.rich_frames import assert_same
 
 import mapgauge as mg
-from mapgauge.errors import InvalidInput
 from mapgauge.io import hdmapnet
-from mapgauge.io.files.source import Content
 from mapgauge.io.pickles import tree_kernels
 from mapgauge.io.pickles.tree import Irregular, PickleTree, read_tree
 from mapgauge.io.pickles.unpickling import unpickle
+from mapgauge.plugin import Content
 
 LINE = np.arange(8.0).reshape(4, 2)
 HIGH = np.column_stack([LINE, LINE[:, 0]]).astype(np.float32)
@@ -144,7 +143,7 @@ def outcome(path: Path, format: str, degenerate: Any) -> tuple[Outcome, bool]:
     content = Content(path)
     try:
         frames = mg.read(content, format, degenerate=degenerate)
-    except InvalidInput as error:
+    except mg.InvalidInput as error:
         return str(error), False
     return frames, "document" not in content.__dict__
 

@@ -186,14 +186,14 @@ def test_a_fault_is_named_with_its_place(tmp_path: Path, document: Any, message:
 )
 def test_a_time_must_be_a_number_of_nanoseconds(tmp_path: Path, line: str) -> None:
     (tmp_path / "drive.tum").write_text(f"{line}\n", encoding="utf-8")
-    with pytest.raises(mg.UnreadableFile, match="line 1: expected t tx ty tz qx qy qz qw"):
+    with pytest.raises(mg.UnreadableFile, match="line 1: expected t"):
         read_poses(tmp_path / "drive.tum")
 
 
 def test_a_broken_line_of_tum_is_named(tmp_path: Path) -> None:
     path = tmp_path / "drive.tum"
     path.write_text("1 0 0 0 0 0 0 1\n2 0 0 0 0 0 0\n", encoding="utf-8")
-    with pytest.raises(mg.UnreadableFile, match=r"line 2: expected t tx ty tz qx qy qz qw, got '2 0 0"):
+    with pytest.raises(mg.UnreadableFile, match=r"line 2: expected t .*got '2 0 0"):
         mg.read(path)
 
 
@@ -267,9 +267,7 @@ def test_quaternions_in_the_other_order_are_refused_by_name(tmp_path: Path) -> N
     for pose in poses:
         w, *axis = pose["rotation"]
         pose["rotation"] = [*axis, w]
-    with pytest.raises(
-        mg.UnreadableFile, match=r"20 of 20 vehicles do not stand upright.*are x, y, z, w\. Write.*w, x"
-    ):
+    with pytest.raises(mg.UnreadableFile, match=r"20 of 20 vehicles .*are x, y, z, w"):
         mg.read(saved({"poses": poses}, tmp_path / "poses.json"))
 
 
@@ -277,7 +275,7 @@ def test_lines_of_tum_with_w_first_are_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "drive.tum"
     rows = [[pose["timestamp"], *pose["translation"], *pose["rotation"]] for pose in drive(80)]
     path.write_text("\n".join(" ".join(map(str, row)) for row in rows), encoding="utf-8")
-    with pytest.raises(mg.UnreadableFile, match=r"if the quaternions are w, x, y, z\. Write quaternions as x, y, z, w"):
+    with pytest.raises(mg.UnreadableFile, match="Write quaternions as x, y, z, w"):
         mg.read(path)
 
 

@@ -182,7 +182,7 @@ def test_a_degenerate_instance_can_be_dropped_and_is_counted(store: Callable[[ob
 def test_a_number_too_large_for_a_double_is_infinite(tmp_path: Path) -> None:
     text = json.dumps(results()).replace("3.25", "1e999")
     (tmp_path / "r.json").write_text(text, encoding="utf-8")
-    with pytest.raises(mg.UnreadableFile, match=r"vectors\[0\] has a coordinate that is not a finite number"):
+    with pytest.raises(mg.UnreadableFile, match=r"vectors\[0\] .*not a finite number"):
         mg.read(tmp_path / "r.json")
 
 

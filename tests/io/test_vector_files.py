@@ -104,9 +104,7 @@ def test_the_class_may_have_another_usual_name(tmp_path: Path) -> None:
 
 def test_in_a_frame_an_instance_is_one_line(tmp_path: Path) -> None:
     path = saved(tmp_path / "map.gpkg", [KERB], {"frame": ["a"], "class": ["kerb"]})
-    with pytest.raises(
-        mg.UnreadableFile, match=r"element 1: geometry is 'MultiLineString', expected a LineString.* Split it"
-    ):
+    with pytest.raises(mg.UnreadableFile, match="element 1: geometry is 'MultiLineString'"):
         mg.read(path)
     one = shapely.MultiLineString([[(0, 0), (80, 0)]])
     frames = mg.read(saved(tmp_path / "one.gpkg", [one], {"frame": ["a"], "class": ["kerb"], "confidence": [0.5]}))

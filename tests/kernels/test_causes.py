@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.arrays import Points
 from tests.causes.planted import PLANTED, PROTOCOL, planted
 from tests.kernels import reference_causes as reference
 
 import mapgauge as mg
 from mapgauge import kernels
-from mapgauge.metrics.causes import CAUSES, Thresholds
+from mapgauge.metrics.causes import CAUSES
 from mapgauge.metrics.completeness import BINS, RINGS, SURE
-from mapgauge.typing import Points
 
 EDGES = (0, 10, 20)  # where the rings of a region of 60 m by 30 m begin
 
@@ -88,7 +88,7 @@ def sides_of(results: mg.Results, token: str) -> tuple[list[Any], list[Any], dic
     return lines(found.predictions, found.predictions_closed), [true[j] for j in order], match
 
 
-def check(results: mg.Results, thresholds: Thresholds) -> None:
+def check(results: mg.Results, thresholds: mg.Thresholds) -> None:
     """Compare all frames. Every cause must occur in one of them."""
     assert results.data is not None
     found = mg.causes(results, thresholds=thresholds, workers=1)
@@ -111,18 +111,18 @@ def check(results: mg.Results, thresholds: Thresholds) -> None:
 @pytest.mark.parametrize(
     ("seed", "thresholds", "settings"),
     [
-        (0, Thresholds(), {}),
-        (1, Thresholds(covered=0.8, reach=3.0), {"directed": True}),
-        (2, Thresholds(covered=0.2, winding=0.0, sure=0.3, faint=0.3, worth=0.5), {"cutoffs": (0.9,)}),
+        (0, mg.Thresholds(), {}),
+        (1, mg.Thresholds(covered=0.8, reach=3.0), {"directed": True}),
+        (2, mg.Thresholds(covered=0.2, winding=0.0, sure=0.3, faint=0.3, worth=0.5), {"cutoffs": (0.9,)}),
     ],
 )
-def test_random_frames(seed: int, thresholds: Thresholds, settings: dict[str, Any]) -> None:
+def test_random_frames(seed: int, thresholds: mg.Thresholds, settings: dict[str, Any]) -> None:
     protocol = mg.protocol("paper-60x30", classes=["divider", "boundary"], spacing=None, **settings)
     check(mg.evaluate(*frames(seed, 25), protocol, metrics=["pld"], workers=1), thresholds)
 
 
 def test_planted_errors() -> None:
-    check(mg.evaluate(*planted(*PLANTED), PROTOCOL, metrics=["pld"], workers=1), Thresholds())
+    check(mg.evaluate(*planted(*PLANTED), PROTOCOL, metrics=["pld"], workers=1), mg.Thresholds())
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 3])

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from tests.arrays import Indices
 
 from mapgauge import kernels
-from mapgauge.typing import Indices
 
 
 def groups_of(rng: np.random.Generator) -> tuple[kernels.lines.Lines, Indices, Indices]:

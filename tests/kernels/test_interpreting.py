@@ -14,18 +14,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.arrays import Points
 
 import mapgauge as mg
 from mapgauge import kernels
 from mapgauge.cli.compile import compile_for
-from mapgauge.geometry.polylines import Polylines
 from mapgauge.kernels import _jit, compiling, interpreting
 from mapgauge.kernels._jit import Kernel
 from mapgauge.kernels.compiling import kernel_named
 from mapgauge.kernels.interpreting import interpreted_while_small, is_small
 from mapgauge.kernels.lines import Lines
 from mapgauge.kernels.progress import WATCH
-from mapgauge.typing import Points
 
 PACKAGE = Path(mg.__file__).parent
 Arguments = tuple[Any, ...]
@@ -65,7 +64,7 @@ def a_line(rng: np.random.Generator, dimension: int) -> Points:
     return np.asarray(scale * shapes[rng.integers(len(shapes))])
 
 
-def some_lines(rng: np.random.Generator, count: int, least: int = 0) -> Polylines:
+def some_lines(rng: np.random.Generator, count: int, least: int = 0) -> mg.Polylines:
     dimension = int(rng.choice([1, 2, 2, 2, 3, 4]))
     lines: list[np.ndarray] = []
     while len(lines) < count:
@@ -73,15 +72,15 @@ def some_lines(rng: np.random.Generator, count: int, least: int = 0) -> Polyline
         lines += [line] if len(line) >= least else []
         if len(lines) in range(1, count) and rng.random() < 0.3:  # the same, read in another way
             lines.append(np.roll(lines[-1], int(rng.integers(3)), axis=0)[:: int(rng.choice([1, -1]))])
-    return Polylines.pack(lines, [str(i) for i in range(count)], dimension)
+    return mg.Polylines.pack(lines, [str(i) for i in range(count)], dimension)
 
 
-def packed(polylines: Polylines) -> Arguments:
+def packed(polylines: mg.Polylines) -> Arguments:
     offsets = polylines.offsets.astype(np.uint64)
     return np.ascontiguousarray(polylines.coords.T), offsets[:-1], offsets[1:]
 
 
-def indexed(polylines: Polylines) -> Lines:
+def indexed(polylines: mg.Polylines) -> Lines:
     lines: Lines = kernels.lines.index_lines(*packed(polylines))
     return lines
 
@@ -157,7 +156,7 @@ def lengths_of(rng: np.random.Generator) -> Arguments:
 
 def resample_lines(rng: np.random.Generator) -> Arguments:
     x = some_lines(rng, 3)
-    y = Polylines.pack([x[1], x[2] * 0.5], ["a", "b"], x.dimension)
+    y = mg.Polylines.pack([x[1], x[2] * 0.5], ["a", "b"], x.dimension)
     lengths = np.concatenate([kernels.resample.lengths_of(side.coords, side.offsets) for side in (x, y)])
     step, count = (0.0, int(rng.integers(2, 20))) if lengths.sum() > 100 or rng.random() < 0.5 else (0.3, 0)
     kept = rng.random(5) < 0.2
@@ -483,10 +482,10 @@ def test_a_kernel_that_another_process_compiles_is_waited_for(
 
 def test_other_orders_and_large_lines_are_never_interpreted() -> None:
     kernel: Any = kernels.sospa.align_two
-    lines = indexed(Polylines.of([[[0, 0], [1, 0]], [[0, 1], [1, 1]]]))
+    lines = indexed(mg.Polylines.of([[[0, 0], [1, 0]], [[0, 1], [1, 1]]]))
     assert is_small(kernel, (lines, np.zeros(2, bool), True, 1.5, 1.0, None))
     assert not is_small(kernel, (lines, np.zeros(2, bool), True, 1.5, 2.0, None))
-    lines = indexed(Polylines.of([np.zeros((500, 2)), np.zeros((500, 2))]))
+    lines = indexed(mg.Polylines.of([np.zeros((500, 2)), np.zeros((500, 2))]))
     assert not is_small(kernel, (lines, np.zeros(2, bool), True, 1.5, 1.0, None))
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from benchmarks.extra_kernels import gain_of_lines
 from numba import njit
+from tests.arrays import Points
 from tests.kernels import reference
 
 from mapgauge.kernels._jit import ONE, ZERO, U
@@ -15,7 +16,6 @@ from mapgauge.kernels.cyclic import fewest_close, gains_of_cuts
 from mapgauge.kernels.gains import CUT_GAIN, allocate_band, fill_gains, make_band
 from mapgauge.kernels.lines import Lines, index_lines, length_of
 from mapgauge.kernels.sospa import align_lines, total_cost
-from mapgauge.typing import Points
 
 _wagner_fischer = njit(reference.wagner_fischer)
 _rolled = njit(reference._rolled)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from tests.arrays import Floats, Points
 
+import mapgauge as mg
 from mapgauge import kernels
-from mapgauge.geometry.polylines import Polylines
-from mapgauge.typing import Floats, Points
 
 STEPS = 6
 
@@ -52,8 +52,8 @@ def test_levels_are_those_of_the_definition(seed: int) -> None:
     truth = lines[4:]
     first = rng.integers(0, 5, 4)
     stop = np.minimum(first + rng.integers(0, 3, 4), 5)
-    made = Polylines.pack(predictions, list("abcd"), 2)
-    true = Polylines.pack(truth, list("abcde"), 2)
+    made = mg.Polylines.pack(predictions, list("abcd"), 2)
+    true = mg.Polylines.pack(truth, list("abcde"), 2)
     flags = np.array(closed, np.bool_)
     found = kernels.marks.piece_levels(
         made.coords, made.offsets, flags[:4], true.coords, true.offsets, flags[4:], first, stop, 1.5, STEPS

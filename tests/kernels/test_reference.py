@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from tests.arrays import Floats
 from tests.kernels import reference
-
-from mapgauge.typing import Floats
 
 
 def matrix(*rows: list[float]) -> Floats:

@@ -3,7 +3,6 @@
 import json
 import re
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -32,18 +31,15 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def stored(written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A file with stored code, which a test may change before the first kernel is compiled."""
+def stored(written: Path, tmp_path: Path) -> Path:
+    """A file with stored code, which a test may damage before the first kernel is compiled with it."""
     path = tmp_path / "stored.zip"
     path.write_bytes(written.read_bytes())
-    monkeypatch.setattr(_stored, "FILE", path)
-    _stored.index.cache_clear()
-    yield path
-    _stored.index.cache_clear()
+    return path
 
 
-def change(path: Path, key: str, **values: object) -> None:
-    """Change the row of a kernel in the index, or what the file was made for."""
+def changed(path: Path, key: str, **values: object) -> Path:
+    """Return a copy with another row of a kernel in the index, or made for something else."""
     with zipfile.ZipFile(path) as file:
         codes = {one: file.read(one) for one in file.namelist()}
     content = json.loads(codes[_stored.INDEX])
@@ -51,29 +47,31 @@ def change(path: Path, key: str, **values: object) -> None:
         content["kernels"][key] = _stored.Stored(*content["kernels"][key])._replace(**values)  # type: ignore[arg-type]
     else:
         content |= values
-    with zipfile.ZipFile(path, "w") as file:
+    copy = path.with_name("changed.zip")
+    with zipfile.ZipFile(copy, "w") as file:
         for one, code in codes.items():
             file.writestr(one, json.dumps(content).encode() if one == _stored.INDEX else code)
+    return copy
 
 
-def normalise(value: float) -> float:
-    """Compile the kernel now, and call it."""
-    compiled = compile_entry(nogil=True, error_model="numpy")(sospa.normalise.__wrapped__)  # type: ignore[attr-defined]
+def normalise(value: float, file: Path) -> float:
+    """Compile the kernel now with a file of stored code, and call it."""
+    function = sospa.normalise.__wrapped__  # type: ignore[attr-defined]
+    compiled = compile_entry(nogil=True, error_model="numpy", file=file)(function)
     return float(compiled(value))
 
 
 def test_stored_code_is_used(stored: Path) -> None:
-    assert normalise(0.25) == sospa.normalise(0.25) == 0.4
-    change(stored, key_of(NORMALISE), name="stored.kernels.gains._gain.0")  # the code of another kernel
-    _stored.index.cache_clear()
-    assert normalise(0.25) == gains._gain(0.25) != 0.4
+    assert normalise(0.25, stored) == sospa.normalise(0.25) == 0.4
+    other = changed(stored, key_of(NORMALISE), name="stored.kernels.gains._gain.0")  # the code of another kernel
+    assert normalise(0.25, other) == gains._gain(0.25) != 0.4
 
 
 def test_stored_code_allocates_and_returns_arrays(stored: Path) -> None:
     saving = np.random.default_rng(0).uniform(size=(5, 7))
     function = assignment.assign.__wrapped__  # type: ignore[attr-defined]
-    assert _stored.find(function, (numba.float64[:, ::1],)) is not None
-    partner, work = compile_entry(nogil=True, error_model="numpy")(function)(saving)
+    assert _stored.find(function, (numba.float64[:, ::1],), stored) is not None
+    partner, work = compile_entry(nogil=True, error_model="numpy", file=stored)(function)(saving)
     expected, same_work = assignment.assign(saving)
     assert (partner.tolist(), work) == (expected.tolist(), same_work)
 
@@ -87,9 +85,9 @@ def test_stored_code_allocates_and_returns_arrays(stored: Path) -> None:
     ],
 )
 def test_code_that_does_not_suit_is_not_used(stored: Path, key: str, values: dict[str, object]) -> None:
-    change(stored, key, **values)
-    assert _stored.find(sospa.normalise.__wrapped__, (numba.float64,)) is None  # type: ignore[attr-defined]
-    assert normalise(0.25) == 0.4
+    other = changed(stored, key, **values)
+    assert _stored.find(sospa.normalise.__wrapped__, (numba.float64,), other) is None  # type: ignore[attr-defined]
+    assert normalise(0.25, other) == 0.4
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "switched off"])
@@ -102,11 +100,11 @@ def test_kernels_are_compiled_as_usual_without_stored_code(
         stored.write_bytes(stored.read_bytes()[:-100])
     else:
         monkeypatch.setenv(_stored.SWITCH, "0")
-    assert _stored.find(sospa.normalise.__wrapped__, (numba.float64,)) is None  # type: ignore[attr-defined]
+    assert _stored.find(sospa.normalise.__wrapped__, (numba.float64,), stored) is None  # type: ignore[attr-defined]
 
 
 def test_the_file_of_the_package_names_no_folder_of_the_machine() -> None:
-    with zipfile.ZipFile(Path(_stored.__file__).with_name("stored.zip")) as file:
+    with zipfile.ZipFile(_stored.FILE) as file:
         assert len(file.namelist()) > 20
         for name in file.namelist():
             assert b"site-packages" not in file.read(name)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
+from tests.arrays import Points
 from tests.kernels import reference
 from tests.strategies import coordinates, cutoffs, instances, orders, polylines, rings
 
 import mapgauge as mg
 from mapgauge import kernels
 from mapgauge.metrics.average_precision import RECALLS
-from mapgauge.typing import Points
 
 # Values are summed from the matching, so they are as exact as a sum of as many terms as there are points.
 RELATIVE = 1e-12

@@ -3,13 +3,11 @@
 from typing import Any
 
 import pytest
+from tests.listed import listed
 
 import mapgauge as mg
-from mapgauge.metrics.settings import fields_of
-from mapgauge.metrics.table import METRICS
-from mapgauge.protocols import Protocol
 
-PLAIN = Protocol(name="plain", classes=("divider",), closed=False)
+PLAIN = mg.Protocol(name="plain", classes=("divider",), closed=False)
 Line = list[list[float]]
 
 
@@ -23,7 +21,8 @@ def bits(metric: str, predictions: list[Line], truth: list[Line], **settings: An
     confidence = [0.9 - 0.1 * k for k in range(len(predictions))]
     x = mg.MapFrames.of({"a": {"divider": predictions}}, confidence={"a": {"divider": confidence}})
     y = mg.MapFrames.of({"a": {"divider": truth}})
-    own = {key: settings.pop(key) for key in fields_of(METRICS[metric].settings_type) if key in settings}
+    (row,) = [row for row in listed("metrics") if row["name"] == metric]
+    own = {key: settings.pop(key) for key in row["settings"] if key in settings}
     results = mg.evaluate(x, y, PLAIN.replace(settings={metric: own}, **settings), metrics=[metric])
     return [int(found) for found in results.scores.hits[metric]]
 

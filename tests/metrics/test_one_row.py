@@ -179,7 +179,7 @@ def test_frames_of_scenes_may_come_in_any_order_and_in_chunks(world: World, tmp_
 @pytest.mark.usefixtures("per_scene")
 def test_a_metric_of_scenes_needs_scenes(world: World, tmp_path: Path) -> None:
     predictions, truth = world[0], replace(world[1], scenes=None)
-    with pytest.raises(mg.InvalidInput, match="flicker is computed per scene, and the truth has no scenes"):
+    with pytest.raises(mg.InvalidInput, match=r"flicker .*the truth has no scenes"):
         mg.evaluate(predictions, truth)
     scenes = dict(zip(world[1].tokens, world[1].scenes or (), strict=True))
     assert mg.evaluate(predictions, truth, scenes=scenes).classes == mg.evaluate(*world).classes
@@ -187,7 +187,7 @@ def test_a_metric_of_scenes_needs_scenes(world: World, tmp_path: Path) -> None:
     with pytest.raises(mg.InvalidInput, match="a metric is computed per scene"):
         mg.evaluate(x, y)
     accumulator = mg.Accumulator("paper-60x30")
-    with pytest.raises(mg.InvalidInput, match="flicker is computed per scene, and these frames have no scenes"):
+    with pytest.raises(mg.InvalidInput, match=r"flicker .*these frames have no scenes"):
         accumulator.update(predictions, truth)
     accumulator.update(*world)
     assert accumulator.results().classes == mg.evaluate(*world).classes

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.metrics.metric import SumRows
 from mapgauge.metrics.pld import PLD, normalised_pld
+from mapgauge.plugin import SumRows
 
 PROTOCOL = mg.protocol("paper-60x30")
 assert isinstance(PLD.rows, SumRows)
@@ -66,7 +66,7 @@ def test_order_2_takes_roots_and_has_no_shares() -> None:
     assert it.value == pytest.approx(math.sqrt(2))
     assert it.normalised == pytest.approx(2 * math.sqrt(2) / (2 + math.sqrt(2)))
     for name in ("normalised_parts", "localisation", "detection", "localisation_by_instances"):
-        with pytest.raises(mg.InvalidInput, match="exist for order 1 only, this result has order 2"):
+        with pytest.raises(mg.InvalidInput, match=r"order 1 only, .*order 2"):
             getattr(it, name)
 
 

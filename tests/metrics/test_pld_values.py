@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.metrics.pld import Parts, normalised_parts, normalised_pld, pld_value
+from mapgauge.metrics.pld import normalised_parts, normalised_pld, pld_value
 
 SHAPES = [(), (40,), (5, 8)]
 
@@ -21,7 +21,7 @@ def random_sums(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def result_of(sums: np.ndarray, order: float) -> mg.PldResult:
-    return mg.PldResult(parts=Parts(*sums[:5].tolist()), mass=float(sums[5]), cutoff=1.5, order=order)
+    return mg.PldResult(parts=mg.Parts(*sums[:5].tolist()), mass=float(sums[5]), cutoff=1.5, order=order)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -62,7 +62,7 @@ def test_parts_of_arrays_are_those_of_single_results_and_add_up(
         assert parts.sum(axis=-1) == pytest.approx(normalised_pld(sums, 1.0), abs=1e-14)
         for place in np.ndindex(shape):
             result = result_of(sums[place], 1.0)
-            assert result.normalised_parts == Parts(*parts[place].tolist())
+            assert result.normalised_parts == mg.Parts(*parts[place].tolist())
             assert result.localisation == parts[place][0]
             assert result.localisation + result.detection == pytest.approx(result.normalised, abs=1e-14)
 

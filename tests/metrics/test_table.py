@@ -11,7 +11,7 @@ from tests.metrics.toy_metrics import FLICKER
 import mapgauge as mg
 from mapgauge.metrics.average_precision import AP_CHAMFER, AP_FRECHET, AP_SOSPA
 from mapgauge.metrics.completeness import COMPLETENESS
-from mapgauge.metrics.metric import HitRows, Metric, Setting, SumRows, Value, ValueKey
+from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.pld import PLD
 from mapgauge.metrics.table import (
     METRICS,
@@ -24,7 +24,7 @@ from mapgauge.metrics.table import (
     value_keys,
     value_named,
 )
-from mapgauge.protocols import Protocol
+from mapgauge.plugin import HitRows, Metric, Setting, SumRows, Value
 
 PAPER = mg.protocol("paper-60x30")
 KNOWN = f"Known: {', '.join(METRICS)}"
@@ -125,7 +125,7 @@ def test_metrics_that_cannot_be_computed_are_refused(metrics: Any, message: str)
     ],
 )
 def test_the_remedy_for_the_shell_has_an_option_where_there_is_one(
-    protocol: Protocol, metric: str, remedy: str
+    protocol: mg.Protocol, metric: str, remedy: str
 ) -> None:
     with pytest.raises(mg.InvalidInput) as caught:
         chosen_metrics(protocol, [metric])

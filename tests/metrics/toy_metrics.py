@@ -1,14 +1,13 @@
 """Two toy metrics. Each needs a few lines and one row."""
 
 import numpy as np
+from tests.arrays import Floats
 
-from mapgauge.metrics.groups import Groups
-from mapgauge.metrics.metric import Metric, SumRows, Value
-from mapgauge.protocols import Protocol
-from mapgauge.typing import Floats
+import mapgauge as mg
+from mapgauge.plugin import Groups, Metric, SumRows, Value
 
 
-def _lengths(groups: Groups, protocol: Protocol, setting: None) -> Floats:
+def _lengths(groups: Groups, protocol: mg.Protocol, setting: None) -> Floats:
     """Return the length of the predictions, weighted by confidence, and of the truth, for each group."""
     coords, offsets = groups.polylines.coords, groups.polylines.offsets
     steps = np.append(np.sqrt(np.square(np.diff(coords, axis=0)).sum(axis=1)), 0.0)
@@ -18,7 +17,7 @@ def _lengths(groups: Groups, protocol: Protocol, setting: None) -> Floats:
     return sums.reshape(-1, 2)
 
 
-def _length_error(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
+def _length_error(sums: Floats, protocol: mg.Protocol) -> dict[str, Floats]:
     predicted, true = sums[..., 0], sums[..., 1]
     longer = np.maximum(predicted, true)
     error = np.abs(predicted - true)
@@ -41,7 +40,7 @@ LENGTH_ERROR = Metric(
 )
 
 
-def _flicker(groups: Groups, protocol: Protocol, setting: None) -> Floats:
+def _flicker(groups: Groups, protocol: mg.Protocol, setting: None) -> Floats:
     """Return the changes of the number of predictions between the frames of a scene, and the number of frames."""
     classes = len(protocol.classes or ())
     counts = (groups.bounds[:, 1] - groups.bounds[:, 0]).reshape(-1, classes)

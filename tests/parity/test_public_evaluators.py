@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.listed import written
 from tests.shared_data import PARITY
 
 import mapgauge as mg
-from mapgauge.io import FORMATS
 
 QUALITIES = ("good", "poor")
 CLASSES = ("ped_crossing", "divider", "boundary")
@@ -182,7 +182,7 @@ def test_the_axes_of_the_other_schema_are_found(quality: str) -> None:
 
 
 @every_schema
-@pytest.mark.parametrize("name", [row.name for row in FORMATS.values() if row.write])
+@pytest.mark.parametrize("name", written())
 def test_the_frames_go_through_every_writer_unchanged(tmp_path: Path, schema: str, name: str) -> None:
     kinds = {"streammapnet": ("streammapnet", "streammapnet-truth"), "maptr": ("maptr", "maptr-truth")}
     written = 0

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mapgauge.metrics.causes import FAMILIES, family_of
-from mapgauge.metrics.table import METRICS, cause_colours, family_colours, part_colours
+from mapgauge.metrics.table import METRICS, cause_colours, colours_of, family_colours, part_colours
 
 # Matrices on linear RGB for the three kinds of colour blindness (Machado, Oliveira and Fernandes, 2009).
 VISION = {
@@ -111,3 +111,9 @@ def test_parts_of_a_metric_have_different_colours() -> None:
     for metric in METRICS.values():
         colours = part_colours(metric)
         assert len(set(colours.values())) == len(colours)
+
+
+def test_more_classes_than_well_known_colours_still_differ() -> None:
+    names = ["divider", *(f"class-{k}" for k in range(8))]
+    assert len(set(colours_of(names).values())) == len(names)
+    assert colours_of(["z", "divider", "a"]) == colours_of(["divider", "a", "z"])

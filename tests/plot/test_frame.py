@@ -270,7 +270,7 @@ def test_a_frame_is_drawn_into_axes_of_the_caller() -> None:
     assert not axes[1].has_data()
     plot.frame([assigned(), assigned()], ax=axes)
     assert named(axes[1], "prediction")
-    with pytest.raises(mg.InvalidInput, match="ax: this figure has 2 panels, got 1 axes"):
+    with pytest.raises(mg.InvalidInput, match="2 panels, got 1 axes"):
         plot.frame([assigned(), assigned()], ax=axes[0])
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from tests.arrays import Points
 
-from mapgauge.typing import Points
 from mapgauge.views.figures.panel import Box, place_beside
 
 PANEL = Box(50, 100, 100, 200)

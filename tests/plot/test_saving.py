@@ -23,19 +23,19 @@ DRAWINGS: dict[str, Callable[[mg.Results], Figure]] = {
     "precision and recall": lambda results: plot.precision_recall(results, threshold=1),
     "ranges": plot.ranges,
     "histogram": plot.histogram,
-    "calibration": lambda results: plot.calibration(results, threshold=1),
 }
 SUFFIXES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 CHANGING = {"png": b"Software", "svg": b"dc:date", "pdf": b"CreationDate"}  # the version of matplotlib, or the day
 
 
-@pytest.mark.needs_feature("confidence")
-@pytest.mark.parametrize("name", DRAWINGS)
+@pytest.mark.parametrize(
+    "name", [*DRAWINGS, pytest.param("calibration", marks=pytest.mark.needs_feature("confidence"))]
+)
 def test_every_figure_has_the_same_bytes_each_time(name: str, good: mg.Results, tmp_path: Path) -> None:
     """Settings of the program stay as they are."""
     before = dict(mpl.rcParams)
     for k in range(2):
-        figure = DRAWINGS[name](good)
+        figure = plot.calibration(good, threshold=1) if name == "calibration" else DRAWINGS[name](good)
         for suffix in SUFFIXES:
             plot.save(figure, tmp_path / f"{k}.{suffix}")
     assert dict(mpl.rcParams) == before
@@ -83,7 +83,7 @@ def test_the_suffix_may_be_in_capitals(good: mg.Results, tmp_path: Path) -> None
 
 
 def test_a_file_that_cannot_be_written_is_named(good: mg.Results, tmp_path: Path) -> None:
-    with pytest.raises(mg.MapgaugeError, match="figure.png: cannot be written: No such file or directory"):
+    with pytest.raises(mg.MapgaugeError, match=r"figure.png: cannot be written"):
         plot.save(plot.parts(good), tmp_path / "nowhere" / "figure.png")
 
 

@@ -11,7 +11,6 @@ from tests.tracked import many_tracks, tracked_results, tracked_world
 
 import mapgauge as mg
 from mapgauge import plot
-from mapgauge.errors import InvalidInput
 from mapgauge.metrics.colours import FOUND, MISSED
 from mapgauge.views.figures.style import GREY
 
@@ -114,24 +113,24 @@ def test_many_tracks_long_names_and_one_frame(tmp_path: Path) -> None:
 
 
 def test_wrong_arguments_are_refused(tracked: mg.Results) -> None:
-    with pytest.raises(InvalidInput, match="no scene 'x'; there are s0, s1"):
+    with pytest.raises(mg.InvalidInput, match="no scene 'x'; there are s0, s1"):
         plot.scene(tracked, "x")
-    with pytest.raises(InvalidInput, match="count"):
+    with pytest.raises(mg.InvalidInput, match="count"):
         plot.scene(tracked, "s0", count=0)
-    with pytest.raises(InvalidInput, match="expected Results or MapFrames, got str"):
+    with pytest.raises(mg.InvalidInput, match="expected Results or MapFrames, got str"):
         plot.scene(["a"], "s0")  # type: ignore[list-item]
-    with pytest.raises(InvalidInput, match="at least one"):
+    with pytest.raises(mg.InvalidInput, match="at least one"):
         plot.scene([], "s0")
-    with pytest.raises(InvalidInput, match="names must be 1"):
+    with pytest.raises(mg.InvalidInput, match="names must be 1"):
         plot.scene(tracked, "s0", names=["a", "b"])
-    with pytest.raises(InvalidInput, match="no class 'lane'"):
+    with pytest.raises(mg.InvalidInput, match="no class 'lane'"):
         plot.strip(tracked, classes=["lane"])
-    with pytest.raises(InvalidInput, match="list of names"):
+    with pytest.raises(mg.InvalidInput, match="list of names"):
         plot.strip(tracked, classes="divider")
     shorter = tracked_results(*tracked_world(frames=4))
-    with pytest.raises(InvalidInput, match="second: the scene s0 has other frames"):
+    with pytest.raises(mg.InvalidInput, match="second: the scene s0 has other frames"):
         plot.strip([tracked, shorter], names=["first", "second"], scene="s0")
-    with pytest.raises(InvalidInput, match="no frame 's0-4'"):
+    with pytest.raises(mg.InvalidInput, match="no frame 's0-4'"):
         plot.scene([tracked, tracked_world(frames=4)[1]], "s0")
-    with pytest.raises(InvalidInput, match="have no scenes"):
+    with pytest.raises(mg.InvalidInput, match="have no scenes"):
         plot.scene(replace(tracked_world()[1], scenes=None), "s0")

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.arrays import Points
 from tests.kernels import reference
 from tests.strategies import instances, polylines, rings
 
 import mapgauge as mg
-from mapgauge.typing import Points
 
 ORDERS = [1.0, 1.5, 2.0, 3.0, 8.0, 16.0, 32.0]
 CUTOFFS = [1e-3, 0.1, 1.5, 30.0, 1e3, 1e6]
@@ -147,5 +147,5 @@ def test_pld_obeys_the_triangle_inequality(
 def test_cutoffs_whose_powers_overflow_are_refused() -> None:
     line = [[0.0, 0], [1, 0]]
     for cutoff in (1e-10, 1e10, 1e100):
-        with pytest.raises(mg.InvalidInput, match="cutoff must be a length from 1e-09 to 1e\\+09 metres, got 1"):
+        with pytest.raises(mg.InvalidInput, match="cutoff must be a length"):
             mg.sospa(line, line, cutoff=cutoff, order=32)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.arrays import Points
 from tests.strategies import cutoffs, instances, orders
 
 import mapgauge as mg
-from mapgauge.typing import Points
 
 Instances = tuple[list[Points], list[float]]
 
@@ -138,7 +138,7 @@ def test_pooling_equals_one_assignment_in_which_frames_cannot_mix(rng: np.random
 
 def test_results_of_different_settings_do_not_pool() -> None:
     line = [[[0.0, 0], [1, 0]]]
-    with pytest.raises(mg.InvalidInput, match=r"cannot pool PLD of cutoff 1\.5, order 1 with PLD of cutoff 2, order 1"):
+    with pytest.raises(mg.InvalidInput, match=r"cannot pool .*cutoff 1\.5.*cutoff 2"):
         mg.pld(line, line) + mg.pld(line, line, cutoff=2)
     with pytest.raises(mg.InvalidInput, match="order 2"):
         mg.pld(line, line) + mg.pld(line, line, order=2)
@@ -146,5 +146,5 @@ def test_results_of_different_settings_do_not_pool() -> None:
 
 def test_only_order_1_splits_when_normalised() -> None:
     line = [[[0.0, 0], [1, 0]]]
-    with pytest.raises(mg.InvalidInput, match="exist for order 1 only, this result has order 2"):
+    with pytest.raises(mg.InvalidInput, match=r"order 1 only, .*order 2"):
         _ = mg.pld(line, line, order=2).localisation

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.arrays import Points
 from tests.strategies import cutoffs, orders, polylines, rings
 
 import mapgauge as mg
-from mapgauge.typing import Points
 
 SLACK = 1 + 1e-12
 

@@ -14,8 +14,8 @@ import numpy as np
 import mapgauge as mg
 from mapgauge.metrics.causes import CAUSES
 from mapgauge.results.frame_tables import MemoryRows
-from mapgauge.results.results import Results, totals_of
-from mapgauge.results.values import Input, InputRecords
+from mapgauge.results.results import totals_of
+from mapgauge.results.values import InputRecords
 from mapgauge.scoring.scores import Scores
 
 PROTOCOL = mg.protocol(
@@ -36,7 +36,7 @@ def made_up(
     hard: bool = False,
     causes: bool = False,
     better: float = 0.0,
-) -> tuple[Results, Results]:
+) -> tuple[mg.Results, mg.Results]:
     """Return two methods on the same made-up scenes, one frame each. They are equal, unless one is better.
 
     Args:
@@ -54,7 +54,7 @@ def made_up(
 
 def made_up_runs(
     rng: np.random.Generator, scenes: int, counts: Sequence[int], *, seeds: float, hard: bool = False
-) -> list[list[Results]]:
+) -> list[list[mg.Results]]:
     """Return the runs of equal methods on the same made-up scenes.
 
     Args:
@@ -83,7 +83,7 @@ def _scenes(
     return true, skill
 
 
-def _method(rng: np.random.Generator, true: np.ndarray, skill: np.ndarray, *, causes: bool = False) -> Results:
+def _method(rng: np.random.Generator, true: np.ndarray, skill: np.ndarray, *, causes: bool = False) -> mg.Results:
     scenes = len(true)
     own = np.clip(skill + rng.normal(0, 0.08, true.shape), 0.05, 0.98)  # the skill of this method in each scene
     false = rng.poisson(0.5 * true * (1.2 - own))
@@ -115,10 +115,10 @@ def _method(rng: np.random.Generator, true: np.ndarray, skill: np.ndarray, *, ca
         rings=without,
         hits={"ap_chamfer": hit.astype(np.uint16)},
     )
-    side = Input("", "", scenes, {}, "")
+    side = mg.Input("", "", scenes, {}, "")
     tokens = tuple(f"scene {k:06d}" for k in range(scenes))
     kept = MemoryRows(tokens, tokens, rows)
-    return Results(
+    return mg.Results(
         protocol=PROTOCOL,
         metrics=metrics,
         class_names=("divider", "boundary"),

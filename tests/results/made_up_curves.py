@@ -1,11 +1,11 @@
 """Scenes of made-up predictions, with the precision at some recalls and the share of hits over the confidence."""
 
 import numpy as np
+from tests.arrays import Flags, Floats, Indices
 
 from mapgauge.metrics.average_precision import curve, envelope
 from mapgauge.results.bootstrap import Drawn, draw_units
 from mapgauge.results.curve_bands import mean_band, precision_band
-from mapgauge.typing import Flags, Floats, Indices
 
 RECALLS = np.array([0.1, 0.3, 0.5, 0.6])
 BINS = 5

@@ -10,8 +10,6 @@ from tests.evaluation.worlds import packed, worlds
 from tests.kernels import reference
 
 import mapgauge as mg
-from mapgauge.protocols import Protocol
-from mapgauge.results.assignment import Assignment, Match
 
 FEW = settings(max_examples=max(settings().max_examples // 15, 1))
 PAPER = mg.protocol("paper-60x30", settings={"ap_chamfer": None, "ap_frechet": None})
@@ -24,7 +22,7 @@ PROTOCOLS = {
 }
 
 
-def parts_of(found: Assignment, name: str, cutoff: float) -> list[float]:
+def parts_of(found: mg.Assignment, name: str, cutoff: float) -> list[float]:
     """Return the five parts and the mass of one class, from the matches and their points."""
     sides = [[i for i, line in enumerate(side) if line.class_name == name] for side in (found.predictions, found.truth)]
     matches = [match for match in found.matches if match.class_name == name]
@@ -40,7 +38,7 @@ def parts_of(found: Assignment, name: str, cutoff: float) -> list[float]:
     return [near, apart, confidence, missed, false, sum(r.values()) / 2 + len(sides[1]) / 2]
 
 
-def cost_of(found: Assignment, match: Match, cutoff: float) -> tuple[float, float]:
+def cost_of(found: mg.Assignment, match: mg.Match, cutoff: float) -> tuple[float, float]:
     """Return SOSPA of a match and its part of distances, from its pairs of points, and check its value."""
     x, y = found.predictions[match.prediction].points, found.truth[match.truth].points
     apart = [math.dist(x[i], y[j]) for i, j in match.pairs]
@@ -61,7 +59,7 @@ def test_an_assignment_adds_up_to_the_row_of_its_frame(name: str, dimension: int
     assert_explains(results, PROTOCOLS[name])
 
 
-def assert_explains(results: mg.Results, protocol: Protocol) -> None:
+def assert_explains(results: mg.Results, protocol: mg.Protocol) -> None:
     for f, token in enumerate(results.tokens):
         found = results.assignment(token)
         assert found.token == token

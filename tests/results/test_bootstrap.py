@@ -14,7 +14,6 @@ from tests.evaluation.worlds import packed, worlds
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.results.drawn_values import drawn_values, mean_over_classes, units_with_class
-from mapgauge.results.intervals import Estimate
 
 PROTOCOL = mg.protocol(
     "paper-60x30",
@@ -213,8 +212,8 @@ def test_a_class_without_truth_has_ap_0_in_every_sample() -> None:
     truth = mg.MapFrames.of({"a": {"divider": [line]}, "b": {"divider": [line]}})
     guess = mg.MapFrames.of({t: {"divider": [line], "boundary": [line]} for t in "ab"}).with_confidence(1)
     comparison = mg.compare([mg.evaluate(guess, truth, PROTOCOL)], samples=20)
-    assert comparison.estimates[0]["boundary"]["ap_chamfer"] == Estimate(0, 0, 0)
-    assert comparison.estimates[0]["mean"]["ap_chamfer"] == Estimate(0.5, 0.5, 0.5)
+    assert comparison.estimates[0]["boundary"]["ap_chamfer"] == mg.Estimate(0, 0, 0)
+    assert comparison.estimates[0]["mean"]["ap_chamfer"] == mg.Estimate(0.5, 0.5, 0.5)
 
 
 @pytest.mark.parametrize("backwards", [False, True])

@@ -11,7 +11,6 @@ from tests.results.test_with_data import assert_same_frames
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.report import write_report
-from mapgauge.results.saving import NAMES
 
 FRAMES = 6
 CROPPED = mg.protocol("paper-60x30", region=(40.0, 20.0), crop=True)
@@ -77,7 +76,7 @@ def test_streamed_results_have_the_geometry_too(tmp_path: Path) -> None:
 
 
 def test_geometry_that_cannot_be_saved_is_refused(results: mg.Results, tmp_path: Path) -> None:
-    with pytest.raises(mg.InvalidInput, match="geometry must be 'original', 'rounded' or None, got 'all'"):
+    with pytest.raises(mg.InvalidInput, match=r"geometry must be .*got 'all'"):
         results.save(tmp_path / "run.mg", geometry="all")  # type: ignore[arg-type]
     with pytest.raises(mg.InvalidInput, match=r"does not hold the geometry.*with_data\(\)"):
         results.without_data().save(tmp_path / "run.mg", geometry="original")
@@ -93,7 +92,7 @@ def test_hostile_geometry_is_refused_and_the_values_are_read(damage: str, result
     results.save(path, geometry="original")
 
     def change(arrays: dict[str, Any]) -> None:
-        x, y = NAMES
+        x, y = "geometry/predictions", "geometry/truth"
         if damage == "cut":
             arrays[x] = arrays[x][:-100]
         elif damage == "other frames":

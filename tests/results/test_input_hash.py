@@ -10,17 +10,16 @@ from tests.streaming.worlds import in_chunks, write_folder
 import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.frames.content import added_hashes, content_hash, hash_text
-from mapgauge.frames.links import Links
 from mapgauge.results.values import InputRecords
 
 Sides = tuple[mg.MapFrames, mg.MapFrames]
 FRAMES = 30
 LINKS = (
-    Links.of([0], [1]),
-    Links.of([1], [0]),
-    Links.of([0], [1], weight=0.5),
-    Links.of([0], [1], kind="left"),
-    Links.of([0, 1], [1, 0]),
+    mg.Links.of([0], [1]),
+    mg.Links.of([1], [0]),
+    mg.Links.of([0], [1], weight=0.5),
+    mg.Links.of([0], [1], kind="left"),
+    mg.Links.of([0, 1], [1, 0]),
 )
 
 
@@ -90,12 +89,12 @@ def test_hashes_of_parts_add_up(sides: Sides) -> None:
 
 def test_links_are_hashed_wherever_their_frame_is_stored(sides: Sides, tmp_path: Path) -> None:
     frames, _ = sides
-    linked = replace(frames, links=Links.of(frames.offsets[[3, 8]] + 1, frames.offsets[[3, 8]]))
+    linked = replace(frames, links=mg.Links.of(frames.offsets[[3, 8]] + 1, frames.offsets[[3, 8]]))
     parts = [content_hash(linked.between(slice(start, start + 7))) for start in range(0, FRAMES, 7)]
     assert added_hashes(parts) == content_hash(linked) == content_hash(linked.at(range(FRAMES - 1, -1, -1)))
     mg.write(linked, tmp_path / "x.parquet")
     assert content_hash(mg.read(tmp_path / "x.parquet")) == content_hash(linked) != content_hash(frames)
-    assert content_hash(replace(frames, links=Links.of([], []))) == content_hash(frames)
+    assert content_hash(replace(frames, links=mg.Links.of([], []))) == content_hash(frames)
 
 
 def test_a_hash_without_links_stays_as_it_is() -> None:

@@ -9,7 +9,7 @@ from scipy import stats
 import mapgauge as mg
 from mapgauge.results.estimation import difference, estimate
 from mapgauge.results.families import holm
-from mapgauge.results.intervals import Difference, Estimate, bracket
+from mapgauge.results.intervals import bracket
 from mapgauge.results.standard_errors import Draws, error_of_mean
 from mapgauge.results.student import quantile, share_below, share_within
 
@@ -68,7 +68,7 @@ def test_one_unit_has_no_interval() -> None:
 @pytest.mark.parametrize("units", [2, 3, 4, 5, 6])
 def test_there_is_no_verdict_below_five_units(units: int) -> None:
     found = difference(0.5, Draws(np.full(100, 0.5), units), 0.95)
-    assert found == Difference(0.5, 0.5, 0.5, None if units < 5 else True, 0.0, error=0.0, freedom=units - 1)
+    assert found == mg.Difference(0.5, 0.5, 0.5, None if units < 5 else True, 0.0, error=0.0, freedom=units - 1)
 
 
 def test_samples_without_a_value_do_not_count() -> None:
@@ -86,7 +86,7 @@ def test_intervals_stay_within_the_limits_of_the_value() -> None:
     assert estimate(0.1, Draws(samples, 10), 0.95, (0.0, math.inf)).low == 0.1 - (
         estimate(0.1, Draws(samples, 10), 0.95).high - 0.1
     )
-    assert estimate(0.5, Draws(np.full(5, 0.5), 10), 0.95, (0.0, 1.0)) == Estimate(0.5, 0.5, 0.5)
+    assert estimate(0.5, Draws(np.full(5, 0.5), 10), 0.95, (0.0, 1.0)) == mg.Estimate(0.5, 0.5, 0.5)
     wide = difference(0.6, Draws(np.tile([-1.0, 1.0], 50), 10), 0.95, (-1.0, 1.0))
     assert (wide.low, wide.high) == (-1.0, 1.0)
 
@@ -125,13 +125,13 @@ def test_a_difference_that_is_rounding_is_none(value: float) -> None:
 
 
 def test_intervals_and_verdicts_in_words() -> None:
-    assert str(Estimate(0.79, 0.7714, 0.8116)) == "0.790 [0.771, 0.812]"
-    assert str(Difference(0.012, 0.004, 0.021, True, 0.01)) == "+0.012 [+0.004, +0.021]"
-    same = Difference(-0.012, -0.03, 0.006, False, 0.2)
+    assert str(mg.Estimate(0.79, 0.7714, 0.8116)) == "0.790 [0.771, 0.812]"
+    assert str(mg.Difference(0.012, 0.004, 0.021, True, 0.01)) == "+0.012 [+0.004, +0.021]"
+    same = mg.Difference(-0.012, -0.03, 0.006, False, 0.2)
     assert str(same) == "-0.012 [-0.030, +0.006] (cannot be decided)"
-    assert Difference(0.012, 0.004, 0.021, True, 0.01).verdict == "decided"
-    assert str(Estimate(math.nan, math.nan, math.nan)) == "-"
-    assert str(Difference(math.nan, math.nan, math.nan, None, math.nan)) == "- (no value to compare)"
+    assert mg.Difference(0.012, 0.004, 0.021, True, 0.01).verdict == "decided"
+    assert str(mg.Estimate(math.nan, math.nan, math.nan)) == "-"
+    assert str(mg.Difference(math.nan, math.nan, math.nan, None, math.nan)) == "- (no value to compare)"
     assert bracket(0.1, math.inf) == bracket(-math.inf, 0.1) == bracket(math.nan, 0.1) == "[-]"
 
 

@@ -108,7 +108,7 @@ def test_where_returns_the_results_of_the_frames(results: mg.Results) -> None:
     some = results.where("pld > 0.8 and scene = 'scene-0001'")
     expected = [row["token"] for row in results.frames() if row["pld"] > 0.8 and row["scene"] == "scene-0001"]
     assert set(some.tokens) == set(expected)
-    with pytest.raises(mg.InvalidInput, match="no frame of 30 meets the condition 'pld > 2'"):
+    with pytest.raises(mg.InvalidInput, match=r"no frame of 30 .*'pld > 2'"):
         results.where("pld > 2")
 
 

@@ -97,7 +97,7 @@ def test_metrics_of_whole_scenes_refuse_slices_that_cut_scenes() -> None:
         protocol=mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}}),
     )
     assert results.by("scene").units["scene-0000"] == 1
-    with pytest.raises(mg.InvalidInput, match="values of whole scenes, and the slice some has only some frames"):
+    with pytest.raises(mg.InvalidInput, match="slice some has only some frames"):
         results.by({"some": results.tokens[:3]})
 
 
@@ -155,7 +155,7 @@ def test_whole_numbers_are_groups_and_other_numbers_are_not(tmp_path: Path) -> N
     with pytest.raises(mg.InvalidInput, match="speed has other numbers than whole ones"):
         WHOLE.by("speed", tags=tags)
     file.write_text("scene,pld\nscene-0000,1\n", encoding="utf-8")
-    with pytest.raises(mg.InvalidInput, match="the column pld has the name of a value of frames"):
+    with pytest.raises(mg.InvalidInput, match="column pld has the name"):
         WHOLE.where("pld > 0", mg.read_tags(file))
 
 
@@ -211,7 +211,7 @@ def test_a_wrong_table_is_refused(tmp_path: Path, text: str, message: str) -> No
 def test_a_table_of_another_data_set_is_refused(tmp_path: Path) -> None:
     (tmp_path / "tags.csv").write_text("scene,city\nelsewhere,boston\n", encoding="utf-8")
     tags = mg.read_tags(tmp_path / "tags.csv")
-    with pytest.raises(mg.InvalidInput, match=r"no frame has one of its 1 scenes \(first: elsewhere\)"):
+    with pytest.raises(mg.InvalidInput, match=r"its 1 scenes \(first: elsewhere\)"):
         WHOLE.by("city", tags=tags)
     with pytest.raises(mg.InvalidInput, match="cannot group by 'town'"):
         WHOLE.by("town")
@@ -236,7 +236,5 @@ def test_a_window_cuts_both_sides_as_a_crop_does(forward: str) -> None:
         assert results.mean["pld"] == pytest.approx(cut.mean["pld"], abs=1e-9 if forward == "y" else 0), window
         assert results.mean["ap_chamfer"] == pytest.approx(cut.mean["ap_chamfer"], abs=1e-9), window
     for wrong in ("front", "1,2", "1,2,0,3", "a,b,c,d"):
-        with pytest.raises(
-            mg.InvalidInput, match="window must be ahead, rear, left, right, corridor:METRES or four bounds"
-        ):
+        with pytest.raises(mg.InvalidInput, match="window must be ahead"):
             mg.protocol("paper-60x30", window=wrong)

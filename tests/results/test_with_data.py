@@ -14,7 +14,6 @@ from tests.results.test_results_file import rewritten
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.frames.instances import Instance
 
 FRAMES = 4
 PLD: dict[str, Any] = {"metrics": ["pld"]}
@@ -47,7 +46,7 @@ def assert_same_frames(found: mg.Results, expected: mg.Results) -> None:
         assert_instances(one.predictions + one.truth, other.predictions + other.truth)
 
 
-def assert_instances(found: list[Instance], expected: list[Instance]) -> None:
+def assert_instances(found: list[mg.Instance], expected: list[mg.Instance]) -> None:
     assert len(found) == len(expected)
     for one, other in zip(found, expected, strict=True):
         assert (one.class_name, one.confidence) == (other.class_name, other.confidence)
@@ -114,7 +113,7 @@ def test_files_in_the_folder_of_the_results_are_found_from_that_folder(
 def test_a_file_that_changed_is_refused(folder: Path) -> None:
     evaluated().save("run.mg")
     mg.write(mg.read("x.geojson").rotate(0.001), "x.geojson")
-    with pytest.raises(mg.InvalidInput, match=r"x\.geojson: not the content that was evaluated in run\.mg"):
+    with pytest.raises(mg.InvalidInput, match=r"x\.geojson: not the content"):
         mg.load_results("run.mg").with_data()
 
 
@@ -143,7 +142,7 @@ def test_frames_from_memory_must_be_given(folder: Path) -> None:
         mg.load_results("memory.mg").with_data()
     some = mg.read("x.geojson").at([0, 1])
     mg.evaluate(some, truth.at([0, 1]), **PLD).save("some.mg")
-    with pytest.raises(mg.InvalidInput, match="in a way that the results did not record"):
+    with pytest.raises(mg.InvalidInput, match="the results did not record"):
         mg.load_results("some.mg").with_data(truth=truth.at([0, 1]))
 
 

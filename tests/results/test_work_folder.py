@@ -69,9 +69,9 @@ def test_a_work_folder_loads_with_the_same_content_in_another_format(folder: Pat
 
 def test_a_work_folder_refuses_other_data(folder: Path, sides: Sides) -> None:
     predictions, truth = sides
-    with pytest.raises(mg.InvalidInput, match="work: these are not the predictions that were evaluated"):
+    with pytest.raises(mg.InvalidInput, match=r"work: .*not the predictions"):
         mg.load_results(folder / "work", predictions.with_confidence(0.5), truth)
-    with pytest.raises(mg.InvalidInput, match="work: this is not the truth that was evaluated"):
+    with pytest.raises(mg.InvalidInput, match=r"work: .*not the truth"):
         mg.load_results(folder / "work", predictions, truth.rotate(90))
     with pytest.raises(mg.InvalidInput, match="not the predictions"):
         mg.load_results(folder / "work", folder / "y.parquet", folder / "x.parquet")

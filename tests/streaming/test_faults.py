@@ -202,7 +202,7 @@ def test_a_full_disk_stops_the_run_and_keeps_what_is_there(
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", full)
-        with pytest.raises(mg.MapgaugeError, match="No space left on device.* 2 of .* chunks are finished"):
+        with pytest.raises(mg.MapgaugeError, match=r"No space left .*2 of .* chunks"):
             in_chunks(*sides, work=tmp_path / "work", workers=1)
     assert same(in_chunks(*sides, work=tmp_path / "work", resume=True), mg.evaluate(*world))
 
@@ -244,7 +244,7 @@ def test_files_that_do_not_go_together_are_refused(world: World, tmp_path: Path)
 
 
 def test_exchanged_sides_are_noticed(sides: tuple[Path, Path]) -> None:
-    with pytest.raises(mg.InvalidInput, match="no confidences. The truth has confidences: are the two exchanged"):
+    with pytest.raises(mg.InvalidInput, match="are the two exchanged"):
         mg.evaluate(sides[1], sides[0])
 
 

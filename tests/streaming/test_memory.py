@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.streaming.worlds import copies
+from tests.streaming.worlds import copies, write_parts
 
 from mapgauge.demo import demo_world
-from mapgauge.io.dataset import DatasetWriter
 
 NUMBER = 42  # copies of a block of frames
 BOUND = 24 << 20  # bytes that the evaluation may use in addition to a small one
@@ -35,10 +34,7 @@ def test_memory_does_not_grow_with_the_data(tmp_path: Path) -> None:
     size = 0
     for name, number in (("small", 4), ("large", NUMBER)):
         for side, frames in zip("xy", block, strict=True):
-            writer = DatasetWriter(tmp_path / name / side, group_rows=2048)
-            for k in range(number):
-                writer.add(copies(frames, k), f"part-{k:04}", workers=1)
-            writer.finish()
+            write_parts((copies(frames, k) for k in range(number)), tmp_path / name / side, group_rows=2048)
             size = number * sum(part.polylines.coords.nbytes for part in block)
     assert size > 5 * BOUND
     done = subprocess.run(

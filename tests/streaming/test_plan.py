@@ -66,7 +66,7 @@ def test_overlapping_row_groups_that_fill_the_memory_are_refused() -> None:
     small = dataset(overlapping, "small", scenes=False)
     with pytest.raises(
         mg.InvalidInput,
-        match=r"large: the token ranges of 2 row groups \(2.1 GB\) overlap, .* Sort them with: mapgauge convert",
+        match=r"large: .*2 row groups .*overlap",
     ):
         plan_of(small, large)
     with pytest.raises(mg.InvalidInput, match="large: the token ranges of 2 row groups"):

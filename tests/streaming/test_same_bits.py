@@ -176,7 +176,7 @@ def test_the_number_of_workers_does_not_show(world: World, tmp_path: Path, worke
 def test_more_frames_than_predictions_and_the_other_way_round(world: World, tmp_path: Path) -> None:
     x = write_folder(copies(world[0], 1), tmp_path / "x")
     y = write_folder(world[1], tmp_path / "y")
-    with pytest.raises(mg.InvalidInput, match="^59 of 59 predicted frames are not in the truth"):
+    with pytest.raises(mg.InvalidInput, match=r"^59 of 59 predicted frames"):
         in_chunks(x, y)
     protocol = mg.protocol("paper-60x30")
     ignoring = in_chunks(x, y, protocol, unknown="ignore")
@@ -191,7 +191,7 @@ def test_more_frames_than_predictions_and_the_other_way_round(world: World, tmp_
 def test_counts_of_unknown_and_missing_frames_are_of_all_chunks(world: World, tmp_path: Path) -> None:
     predictions, truth = world
     x, y = write_folder(predictions, tmp_path / "x"), write_folder(truth.at(range(0, 60, 2)), tmp_path / "y")
-    with pytest.raises(mg.InvalidInput, match="^29 of 59 predicted frames are not in the truth"):
+    with pytest.raises(mg.InvalidInput, match=r"^29 of 59 predicted frames"):
         in_chunks(x, y)
     whole = mg.evaluate(predictions, truth.at(range(0, 60, 2)), unknown="ignore")
     streamed = in_chunks(x, y, unknown="ignore")

@@ -1,6 +1,6 @@
 """Data sets for the tests, with small row groups, so that little data has many chunks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ import pytest
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.evaluation.streaming.plan import plan_of
+from mapgauge.evaluation.streaming.plan import ROWS, plan_of
 from mapgauge.evaluation.streaming.run import evaluate_stream
 from mapgauge.io import parquet
 from mapgauge.io.dataset import DatasetWriter, open_dataset
@@ -17,6 +17,7 @@ from mapgauge.metrics.table import METRICS, chosen_metrics
 from mapgauge.scoring.prepare import check_rings
 
 GROUP = 320  # rows
+CHUNK = ROWS  # that are read together by default
 FEW_ROWS = 60  # in a chunk of ``few_sides``
 # Metrics of frames with the protocol that has all their settings. Network PLD is there unless its feature was deleted.
 OF_FRAMES: tuple[str, ...] = ("pld", "completeness", "causes", "ap_chamfer", "ap_frechet")
@@ -80,8 +81,14 @@ def write_file(frames: mg.MapFrames, path: Path) -> Path:
 
 def write_folder(frames: mg.MapFrames, path: Path, group_rows: int = GROUP) -> Path:
     """Write frames as a data set with small row groups, and return its path."""
+    return write_parts([frames], path, group_rows)
+
+
+def write_parts(parts: Iterable[mg.MapFrames], path: Path, group_rows: int = GROUP) -> Path:
+    """Write parts one after the other as one data set, and return its path."""
     writer = DatasetWriter(path, group_rows=group_rows)
-    writer.add(frames)
+    for k, part in enumerate(parts):
+        writer.add(part, f"part-{k:04}", workers=1)
     writer.finish()
     return path
 

@@ -303,7 +303,7 @@ def test_the_lines_for_heads_have_the_losses_of_their_lines_in_metres(progress: 
 def test_wrong_input_is_refused() -> None:
     outputs, targets = batch()
     criterion = PldCriterion(10, directed=False)
-    with pytest.raises(mg.InvalidInput, match="with as many points as predictions, 6, got 5"):
+    with pytest.raises(mg.InvalidInput, match="as many points as predictions, 6"):
         criterion(outputs, [{**target, "points": target["points"][:, :5]} for target in targets])
     with pytest.raises(mg.InvalidInput, match="outputs has no pred_points"):
         criterion({"pred_logits": outputs["pred_logits"]}, targets)
@@ -314,13 +314,13 @@ def test_wrong_input_is_refused() -> None:
             criterion({**outputs, "pred_points": outputs["pred_points"] * torch.nan}, targets, progress)
         with pytest.raises(mg.InvalidInput, match="or true lines are not finite"):
             criterion(outputs, [{**target, "points": target["points"] * torch.nan} for target in targets], progress)
-    with pytest.raises(mg.InvalidInput, match="labels must be below the number of classes, 3 for .* got 3"):
+    with pytest.raises(mg.InvalidInput, match=r"labels must be below .*got 3"):
         criterion(outputs, [{**target, "labels": target["labels"] * 0 + 3} for target in targets])
-    with pytest.raises(mg.InvalidInput, match=r"closed of targets\[0\] must be a tensor of shape \(4,\), .* \(2,\)"):
+    with pytest.raises(mg.InvalidInput, match=r"closed of targets\[0\] .*\(4,\)"):
         criterion(outputs, [{**target, "closed": target["closed"][:2]} for target in targets])
-    with pytest.raises(mg.InvalidInput, match="progress must be a number from 0 to 1, got 500"):
+    with pytest.raises(mg.InvalidInput, match=r"progress must be .*got 500"):
         criterion(outputs, targets, progress=500)
-    with pytest.raises(mg.InvalidInput, match="targets must be Targets or a sequence of mappings, got dict"):
+    with pytest.raises(mg.InvalidInput, match=r"targets must be .*got dict"):
         criterion(outputs, targets[0])
     for arguments, message in (
         ({"steps": 0}, "steps must be"),

@@ -94,7 +94,7 @@ def test_pld_loss_refuses_nan_and_wrong_shapes() -> None:
     x = lines(1, 2, 3, 2)
     with pytest.raises(mg.InvalidInput, match="NaN"):
         pld_loss(x * torch.nan, x, torch.ones(2))
-    with pytest.raises(mg.InvalidInput, match=r"confidence must be a tensor of shape \(2,\), got \(3,\)"):
+    with pytest.raises(mg.InvalidInput, match=r"confidence must be .*shape \(2,\)"):
         pld_loss(x, x, torch.ones(3))
 
 
@@ -127,9 +127,9 @@ def test_the_matcher_refuses_what_it_cannot_match() -> None:
     target = {"labels": torch.tensor([0]), "points": lines(3, 1, 3, 2)}
     with pytest.raises(mg.InvalidInput, match="costs are NaN"):
         SospaMatcher()({"pred_logits": logits, "pred_points": points * torch.nan}, [target])
-    with pytest.raises(mg.InvalidInput, match=r"labels of targets\[0\] must be a tensor of shape \(2,\)"):
+    with pytest.raises(mg.InvalidInput, match=r"labels of targets\[0\] .*\(2,\)"):
         SospaMatcher()({"pred_logits": logits, "pred_points": points}, [{**target, "points": lines(3, 2, 3, 2)}])
-    with pytest.raises(mg.InvalidInput, match="one entry per item of the batch, 1, got 2"):
+    with pytest.raises(mg.InvalidInput, match="per item of the batch, 1"):
         SospaMatcher()({"pred_logits": logits, "pred_points": points}, [target, target])
     with pytest.raises(mg.InvalidInput, match="outputs has no pred_points; available: pred_logits"):
         SospaMatcher()({"pred_logits": logits}, [target])

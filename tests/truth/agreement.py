@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import shapely
 from scipy.optimize import linear_sum_assignment
+from tests.arrays import Points
 
-from mapgauge.frames.map_frames import MapFrames
-from mapgauge.typing import Points
+import mapgauge as mg
 
 SAME = 0.05  # metres
 
@@ -32,7 +32,7 @@ def read_reference(path: Path) -> Cut:
     }
 
 
-def lines_of(frames: MapFrames) -> Cut:
+def lines_of(frames: mg.MapFrames) -> Cut:
     """Return the lines of frames by token and class."""
     found: dict[str, dict[str, list[Points]]] = {}
     for token in frames.tokens:

@@ -22,8 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 from pyarrow import feather
-
-from mapgauge.typing import Points
+from tests.arrays import Points
 
 ORIGIN = np.array([1000.0, 2000.0, 20.0])
 START = 315_966_000_000_000_000  # ns

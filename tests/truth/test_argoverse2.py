@@ -9,13 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import feather
+from tests.arrays import Points
 from tests.shared_data import DATA, needs_data
 from tests.truth.av2_city import LOG, OTHER_LOG, START, At, Line, seen_from, town, write_poses
 
 import mapgauge as mg
 from mapgauge.truth import argoverse2
-from mapgauge.truth.selection import splits
-from mapgauge.typing import Points
 
 STRAIGHT = At(32, -2)  # sees x from 2 to 62, y from -17 to 13
 TILTED = At(32, -2, pitch=-3, roll=4)
@@ -264,13 +263,12 @@ def test_logs_come_in_order_and_can_be_asked_for_by_name(tmp_path: Path) -> None
 
 
 def test_a_new_split_finds_its_logs_in_all_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = splits("argoverse2")["new-val"]
-    few = {"argoverse2": {"new-val": (known[0], known[1], "54bc6dbc-ebfb-3fba-b5b3-57f88b4b79ca")}}
+    few = {"argoverse2": {"new-val": (LOG, OTHER_LOG, "54bc6dbc-ebfb-3fba-b5b3-57f88b4b79ca")}}
     monkeypatch.setattr("mapgauge.truth.selection.splits", lambda dataset: few[dataset])
-    town().write(tmp_path / "train", [STRAIGHT], log=known[1])
-    town().write(tmp_path / "test", [STRAIGHT], log=known[0])
+    town().write(tmp_path / "train", [STRAIGHT], log=OTHER_LOG)
+    town().write(tmp_path / "test", [STRAIGHT], log=LOG)
     frames = argoverse2(tmp_path, split="new-val")
-    assert frames.scenes == (known[0], known[1])
+    assert frames.scenes == (LOG, OTHER_LOG)
     assert [(finding.code, finding.count) for finding in frames.findings] == [("scenes-left-out", 1)]
 
 
@@ -445,19 +443,17 @@ def test_what_is_not_there_is_refused(root: Path, tmp_path: Path) -> None:
         argoverse2(tmp_path / "nothing")
     with pytest.raises(mg.UnreadableFile, match="no logs found"):
         argoverse2(tmp_path)
-    with pytest.raises(mg.UnreadableFile, match="expected a folder of logs, found a single log"):
+    with pytest.raises(mg.UnreadableFile, match="found a single log"):
         argoverse2(root / "val" / LOG)
-    with pytest.raises(mg.InvalidInput, match='no folder for the split train, found val. Pass split="val"'):
+    with pytest.raises(mg.InvalidInput, match="no folder for the split train, found val"):
         argoverse2(root, split="train")
-    with pytest.raises(mg.InvalidInput, match='no folder for the split train, found val. Pass split="val"'):
+    with pytest.raises(mg.InvalidInput, match="no folder for the split train, found val"):
         argoverse2(root / "val", split="train")
-    with pytest.raises(
-        mg.InvalidInput, match="unknown split 'new_val' of argoverse2, expected one of train.*Pass split=.new-val"
-    ):
+    with pytest.raises(mg.InvalidInput, match=r"unknown split 'new_val' .*split=.new-val"):
         argoverse2(root, split="new_val")
-    with pytest.raises(mg.InvalidInput, match="149 of 149 scenes of the split new-val not found"):
+    with pytest.raises(mg.InvalidInput, match=r"149 of 149 scenes .*new-val"):
         argoverse2(root, split="new-val")
-    with pytest.raises(mg.InvalidInput, match="1 of 2 scenes of the selection not found .99999999"):
+    with pytest.raises(mg.InvalidInput, match=r"1 of 2 scenes .*99999999"):
         argoverse2(root, scenes=[LOG, OTHER_LOG])
     with pytest.raises(mg.InvalidInput, match="1 of 1 tokens not found .17."):
         argoverse2(root, tokens=["17"])

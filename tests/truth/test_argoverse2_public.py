@@ -11,7 +11,8 @@ from tests.truth.av2_city import LOG, OTHER_LOG, START, At, Line, Town, rectangl
 
 import mapgauge as mg
 from mapgauge.truth import argoverse2
-from mapgauge.truth.selection import FAILED_LOGS
+
+FAILED_LOG = "01bb304d-7bd8-35f8-bbef-7086b688e35e"  # its poses are wrong
 
 PUBLIC = ["streammapnet", "maptrv2", "maptracker"]
 ORIGIN = At(0, 0)
@@ -281,7 +282,7 @@ def test_every_nth_frame_of_each_log_or_of_all(tmp_path: Path) -> None:
 
     assert frames() == [("0", 0), ("0", 3), ("9", 0), ("9", 3)]
     assert frames(every_counts="all") == [("0", 0), ("0", 3), ("9", 1), ("9", 4)]
-    with pytest.raises(mg.InvalidInput, match="every_counts must be one of scene, all, got 'split'"):
+    with pytest.raises(mg.InvalidInput, match=r"every_counts must be .*got 'split'"):
         frames(every_counts="split")
 
 
@@ -293,9 +294,9 @@ def test_the_folder_that_holds_sensor_is_accepted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rules", [*PUBLIC, "mapgauge"])
 def test_logs_with_wrong_poses_are_left_out_by_all_rules(tmp_path: Path, rules: str) -> None:
-    for log in (LOG, FAILED_LOGS[0]):
+    for log in (LOG, FAILED_LOG):
         Town().write(tmp_path / "val", [ORIGIN], log=log)
     frames = argoverse2(tmp_path, rules=rules)
     assert frames.scenes == (LOG,)
     assert ("scenes-left-out", 1) in [(finding.code, finding.count) for finding in frames.findings]
-    assert argoverse2(tmp_path, rules=rules, scenes=[FAILED_LOGS[0]]).scenes == (FAILED_LOGS[0],)
+    assert argoverse2(tmp_path, rules=rules, scenes=[FAILED_LOG]).scenes == (FAILED_LOG,)

@@ -10,20 +10,18 @@ from tests.truth.nuscenes_city import MINI, town
 
 import mapgauge as mg
 from mapgauge import truth
-from mapgauge.errors import InvalidInput, MapgaugeError, MissingDependency, UnreadableFile
-from mapgauge.frames.findings import Finding, summed
-from mapgauge.frames.map_frames import MapFrames
+from mapgauge.frames.findings import summed
 from mapgauge.truth import build
 from mapgauge.truth.datasets import Scene
 
 ALL = ("streammapnet", "maptr", "maptracker")
 
 
-def cut(root: Path, **how: Any) -> MapFrames:
+def cut(root: Path, **how: Any) -> mg.MapFrames:
     return truth.nuscenes(root, **({"version": MINI, "split": "mini-val"} | how))
 
 
-def assert_same_bits(one: MapFrames, other: MapFrames) -> None:
+def assert_same_bits(one: mg.MapFrames, other: mg.MapFrames) -> None:
     assert (one.tokens, one.classes, one.scenes) == (other.tokens, other.classes, other.scenes)
     assert one.findings == other.findings
     for name in ("frame", "label", "track", "timestamps", "poses"):
@@ -46,7 +44,7 @@ def test_a_scene_is_the_same_alone_and_among_others(town_root: Path) -> None:
 
 def test_without_shapely_it_says_what_to_install(town_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "shapely", None)
-    with pytest.raises(MissingDependency, match=r"needs shapely.*pip install 'mapgauge\[truth\]'"):
+    with pytest.raises(mg.MissingDependency, match=r"needs shapely.*pip install 'mapgauge\[truth\]'"):
         cut(town_root)
 
 
@@ -62,7 +60,7 @@ class Interrupted:
     def __init__(self, at: str) -> None:
         self.at, self.cut, self.original = at, list[str](), build.cut_scene
 
-    def __call__(self, scene: Scene, *arguments: Any, **named: Any) -> MapFrames:
+    def __call__(self, scene: Scene, *arguments: Any, **named: Any) -> mg.MapFrames:
         if scene.name == self.at:
             raise KeyboardInterrupt
         self.cut.append(scene.name)
@@ -120,7 +118,7 @@ def test_finished_scenes_of_other_settings_are_refused_or_thrown_away(
 ) -> None:
     cut(town_root, parts=tmp_path / "parts")
     with pytest.raises(
-        InvalidInput, match=rf"parts: the finished scenes were cut with other settings \(.*{message}"
+        mg.InvalidInput, match=rf"parts: the finished scenes were cut with other settings \(.*{message}"
     ) as caught:
         cut(town_root, parts=tmp_path / "parts", **how)
     assert "pass restart=True" in str(caught.value)
@@ -130,7 +128,7 @@ def test_finished_scenes_of_other_settings_are_refused_or_thrown_away(
 
 def test_finished_scenes_of_another_data_set_are_refused(town_root: Path, tmp_path: Path) -> None:
     cut(town_root, parts=tmp_path / "parts")
-    with pytest.raises(InvalidInput, match="other settings .root was"):
+    with pytest.raises(mg.InvalidInput, match="other settings .root was"):
         cut(town().write(tmp_path / "other"), parts=tmp_path / "parts")
 
 
@@ -148,28 +146,26 @@ def test_a_damaged_scene_is_cut_again(town_root: Path, tmp_path: Path) -> None:
 def test_a_folder_with_something_else_in_it_is_left_alone(town_root: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
     for restart in (False, True):
-        with pytest.raises(
-            MapgaugeError, match="expected an empty folder or one with finished scenes, found other files"
-        ):
+        with pytest.raises(mg.MapgaugeError, match=r"empty folder .*found other files"):
             cut(town_root, parts=tmp_path, restart=restart)
     assert (tmp_path / "mine.txt").read_text(encoding="utf-8") == "mine"
 
 
 def test_broken_settings_are_named(town_root: Path, tmp_path: Path) -> None:
     (tmp_path / "settings.json").write_text("{", encoding="utf-8")
-    with pytest.raises(UnreadableFile, match="settings.json: not the settings of finished scenes"):
+    with pytest.raises(mg.UnreadableFile, match="settings.json: not the settings of finished scenes"):
         cut(town_root, parts=tmp_path)
 
 
 def test_nothing_is_left_on_disk_if_nothing_was_cut(town_root: Path, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput):
+    with pytest.raises(mg.InvalidInput):
         cut(town_root, parts=tmp_path / "parts", scenes=["nowhere"])
     assert not (tmp_path / "parts").exists()
 
 
 def test_findings_of_several_maps_become_one() -> None:
-    onenorth = Finding("note", "polygons-repaired", "onenorth: 2 polygons", 2, ("a",))
-    seaport = Finding("note", "polygons-repaired", "seaport: 3 polygons", 3, ("b",))
+    onenorth = mg.Finding("note", "polygons-repaired", "onenorth: 2 polygons", 2, ("a",))
+    seaport = mg.Finding("note", "polygons-repaired", "seaport: 3 polygons", 3, ("b",))
     (finding,) = summed([onenorth, onenorth, seaport], "maps")
     assert finding.count == 5
     assert finding.message == "onenorth: 2 polygons; 5 in all 2 maps"

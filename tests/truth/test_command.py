@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.commands import run_script
 from tests.truth.nuscenes_city import MINI
 
 import mapgauge as mg
-from mapgauge.cli import main
 from mapgauge.io.files import writing
 from mapgauge.truth import build
 from mapgauge.truth.datasets import Scene
@@ -27,7 +27,7 @@ def call(town_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr("sys.argv", ["mapgauge", "truth", *map(str, (*start, *arguments))])
         with pytest.raises(SystemExit) as ended:
-            main()
+            run_script()
         captured = capsys.readouterr()
         return subprocess.CompletedProcess([], int(ended.value.code or 0), captured.out, captured.err)
 

@@ -8,12 +8,12 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry import LineString, MultiPolygon, Polygon
 from shapely.ops import linemerge
+from tests.arrays import Points
 
 from mapgauge.geometry.poses import level
 from mapgauge.truth.cutting.fragments import cut_lines, cut_polygons
 from mapgauge.truth.cutting.shapes import Layer, Patches, union_boundaries, valid_polygons
 from mapgauge.truth.rules import RULES
-from mapgauge.typing import Points
 
 REGION = (60.0, 30.0)
 PLAIN = RULES["nuscenes", "mapgauge"]

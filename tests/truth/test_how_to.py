@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.commands import run_script
 from tests.truth import av2_city, nuscenes_city
 
 import mapgauge as mg
-from mapgauge.cli import main
 
 TEXT = (Path(__file__).parents[2] / "docs" / "how-to" / "truth.md").read_text(encoding="utf-8")
 COMMANDS = [
@@ -58,7 +58,7 @@ def test_the_commands_run_in_the_order_of_the_page(monkeypatch: pytest.MonkeyPat
     for command in COMMANDS:
         monkeypatch.setattr("sys.argv", shlex.split(command))
         with pytest.raises(SystemExit) as ended:
-            main()
+            run_script()
         assert not ended.value.code, command
 
 

@@ -17,17 +17,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.arrays import Points
+from tests.commands import run_script
 from tests.shared_data import DATA, needs_data
 from tests.truth.av2_city import LOG, ORIGIN, At, Line, Town
 from tests.truth.nuscenes_city import MINI, City
 
 import mapgauge as mg
-from mapgauge.cli import main
-from mapgauge.frames.links import Links
 from mapgauge.truth.from_argoverse2 import vector_map as argoverse2
 from mapgauge.truth.from_nuscenes import lane_graph as nuscenes
 from mapgauge.truth.lane_graphs import Lane, LaneGraph, cut_graph
-from mapgauge.typing import Points
 
 LinkNames = set[tuple[str, str, str]]
 
@@ -333,7 +332,7 @@ def test_the_command_writes_links(av2_root: Path, tmp_path: Path, monkeypatch: p
     path = tmp_path / target
     monkeypatch.setattr("sys.argv", ["mapgauge", "truth", "av2", str(av2_root), "--centerlines", "-o", str(path)])
     with pytest.raises(SystemExit) as ended:
-        main()
+        run_script()
     assert not ended.value.code
     frames = mg.read(path)
     assert tracks(frames, frames.tokens[0]) == SHOWN
@@ -345,7 +344,7 @@ def test_a_format_without_centrelines_is_refused_before_cutting(
     arguments = ["av2", str(av2_root), "--centerlines", "-o", str(tmp_path / "t.pkl"), "--to", "streammapnet-truth"]
     monkeypatch.setattr("sys.argv", ["mapgauge", "truth", *arguments])
     with pytest.raises(SystemExit) as ended:
-        main()
+        run_script()
     assert ended.value.code == 2
     assert "no id for the class centerline" in " ".join(capsys.readouterr().err.split())
 
@@ -377,7 +376,7 @@ def test_the_lane_graphs_of_real_logs_are_connected() -> None:
 def test_real_frames_have_connected_lanes(region: tuple[float, float]) -> None:
     frames = mg.truth.argoverse2(DATA / "av2", scenes=list(REAL), region=region, every=20, centerlines=True)
     lanes = frames.select(["centerline"])
-    links = (lanes.links or Links.of([], [])).of_kind("successor")
+    links = (lanes.links or mg.Links.of([], [])).of_kind("successor")
     first, last = (
         lanes.polylines.coords[lanes.polylines.offsets[:-1]],
         lanes.polylines.coords[lanes.polylines.offsets[1:] - 1],

@@ -10,10 +10,11 @@ import pytest
 import shapely
 from numpy.typing import NDArray
 from shapely.affinity import rotate, translate
+from tests.arrays import Points
 from tests.truth.nuscenes_city import LIDAR_AT, MINI, City, rectangle
 
+import mapgauge as mg
 from mapgauge import truth
-from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.poses import rotations
 from mapgauge.truth.cutting.crossings import rectangle_sides
 from mapgauge.truth.cutting.shapes import cut_to_one_line
@@ -22,20 +23,19 @@ from mapgauge.truth.from_nuscenes.frame_by_frame import PlacedBoxes
 from mapgauge.truth.from_nuscenes.scenes import NuScenes, matrices_of, quaternion_of
 from mapgauge.truth.rules import rules_named
 from mapgauge.truth.selection import FrameSelection
-from mapgauge.typing import Points
 
 PUBLIC = ("streammapnet", "maptr", "maptracker")
 SCENE = "scene-0103"
 
 
-def cut(city: City, root: Path, rules: str, *poses: tuple[float, ...]) -> MapFrames:
+def cut(city: City, root: Path, rules: str, *poses: tuple[float, ...]) -> mg.MapFrames:
     for table in ("scene", "sample", "sample_data", "ego_pose"):
         city.tables[table].clear()
     city.scene(SCENE, poses or [(0, 0, 0)])
     return truth.nuscenes(city.write(root), version=MINI, scenes=[SCENE], rules=rules)
 
 
-def of_class(frames: MapFrames, class_name: str, frame: int = 0) -> list[Points]:
+def of_class(frames: mg.MapFrames, class_name: str, frame: int = 0) -> list[Points]:
     return [one.points for one in frames[f"{SCENE}-{frame}"] if one.class_name == class_name]
 
 
@@ -116,7 +116,7 @@ def boundary_of_the_union(city: City, frame: Frame, degrees: float, sides: tuple
     return float(shapely.length(shapely.union_all(turned).boundary.intersection(inner)))
 
 
-def lengths(frames: MapFrames) -> NDArray[np.float64]:
+def lengths(frames: mg.MapFrames) -> NDArray[np.float64]:
     """Return the length of the boundaries of each frame."""
     return np.array(
         [sum(shapely.LineString(one).length for one in of_class(frames, "boundary", k)) for k in range(len(frames))]

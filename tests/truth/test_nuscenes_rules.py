@@ -11,8 +11,8 @@ import pytest
 import shapely
 from tests.truth.nuscenes_city import LIDAR_AT, MINI, City, arc, rectangle
 
+import mapgauge as mg
 from mapgauge import truth
-from mapgauge.frames.map_frames import MapFrames
 
 ALL = ("streammapnet", "maptr", "maptracker", "mapgauge")
 IN_EGO = ("streammapnet", "mapgauge")  # rules whose region is centred on the vehicle's origin
@@ -32,7 +32,7 @@ def city() -> City:
 
 def cut(
     city: City, root: Path, rules: str, *poses: tuple[float, ...], region: tuple[float, float] = (60, 30)
-) -> MapFrames:
+) -> mg.MapFrames:
     city.tables["scene"].clear()
     for table in ("sample", "sample_data", "ego_pose"):
         city.tables[table].clear()
@@ -40,7 +40,7 @@ def cut(
     return truth.nuscenes(city.write(root), version=MINI, scenes=[SCENE], rules=rules, region=region)
 
 
-def lines(frames: MapFrames, class_name: str, frame: int = 0) -> Lines:
+def lines(frames: mg.MapFrames, class_name: str, frame: int = 0) -> Lines:
     """Return the instances of a class relative to the vehicle's origin, with x forward, for any rules."""
     forward = frames.name.endswith("(maptr)")
     shift = 0.0 if any(f"({name})" in frames.name for name in IN_EGO) else LIDAR_AT[0]

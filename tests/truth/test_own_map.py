@@ -13,11 +13,10 @@ import pyarrow.parquet as pq
 import pyogrio
 import pytest
 import shapely
+from tests.commands import run_script
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.cli import main
-from mapgauge.geometry.projections import check_projection, project_points
 
 ORIGIN = (49.0, 8.4)  # latitude, longitude
 UTM = f"utm:{ORIGIN[0]}:{ORIGIN[1]}"
@@ -91,7 +90,7 @@ def test_longitude_and_latitude_need_a_projection(tmp_path: Path, poses: Path) -
     check(mg.truth.own_map(path, poses, project=UTM))
     with pytest.raises(
         mg.UnreadableFile,
-        match=r"look like longitude and latitude, which GeoJSON has by its standard.*project=\"utm:LAT:LON\"",
+        match=r'longitude and latitude.*project="utm:LAT:LON"',
     ):
         mg.truth.own_map(path, poses)
     with pytest.raises(mg.InvalidInput, match="lie off the map"):
@@ -199,9 +198,7 @@ def exchanged(shape: Any) -> Any:
 @pytest.mark.parametrize("project", [UTM, "EPSG:32632"])
 def test_exchanged_longitude_and_latitude_are_named(tmp_path: Path, poses: Path, project: str) -> None:
     path = geojson(tmp_path / "map.geojson", [(name, kind, exchanged(shape)) for name, kind, shape in ELEMENTS])
-    with pytest.raises(
-        mg.UnreadableFile, match=r"longitude 49 and latitude 8\.4.*longitude and latitude are exchanged"
-    ):
+    with pytest.raises(mg.UnreadableFile, match=r"latitude 8\.4.*are exchanged"):
         mg.truth.own_map(path, poses, project=project)
 
 
@@ -257,9 +254,9 @@ def test_classes_can_have_other_names(tmp_path: Path, poses: Path) -> None:
     path.write_text(text, encoding="utf-8")
     named: Any = {"properties": {"class": "art"}, "rename": {"Linie": "divider", "stop_line": "boundary"}}
     assert mg.truth.own_map(path, poses, **named).counts["boundary"] == 9
-    with pytest.raises(mg.UnreadableFile, match="no element has the property 'class'; available: art, id"):
+    with pytest.raises(mg.UnreadableFile, match="no element has the property 'class'"):
         mg.truth.own_map(path, poses)
-    with pytest.raises(mg.UnreadableFile, match="no element has the property 'kind'; available: art, id"):
+    with pytest.raises(mg.UnreadableFile, match="no element has the property 'kind'"):
         mg.truth.own_map(path, poses, properties={"class": "kind"})
     with pytest.raises(mg.InvalidInput, match="unknown class 'kerb'"):
         mg.truth.own_map(path, poses, rename={"Linie": "kerb"})
@@ -377,7 +374,7 @@ def test_lanelet2_without_a_projection_is_refused(tmp_path: Path, poses: Path) -
     with pytest.raises(mg.UnreadableFile, match="the reference system is longitude and latitude"):
         mg.truth.own_map(osm(tmp_path / "map.osm"), poses)
     broken = "<way id='16'><nd ref='1'/><nd ref='99'/><tag k='type' v='curbstone'/></way>"
-    with pytest.raises(mg.UnreadableFile, match="the node 99, which is not in the file"):
+    with pytest.raises(mg.UnreadableFile, match="the node 99"):
         mg.truth.own_map(osm(tmp_path / "map.osm", ways=broken), poses, project=UTM)
     (tmp_path / "map.osm").write_text("<osm><node id='1'", encoding="utf-8")
     with pytest.raises(mg.UnreadableFile, match="not a Lanelet2 map"):
@@ -385,14 +382,15 @@ def test_lanelet2_without_a_projection_is_refused(tmp_path: Path, poses: Path) -
 
 
 def test_projections_have_their_origin_at_zero_but_lanelet2s_mercator() -> None:
-    origin, east = np.array([[8.4, 49.0]]), np.array([[8.41, 49.0]])
+    street = mg.MapFrames.of({"map": {"divider": [[[8.4, 49.0], [8.41, 49.0]]]}})
     for kind in ("utm", "local", "tmerc"):
-        np.testing.assert_allclose(project_points(origin, f"{kind}:49.0:8.4"), [[0, 0]], atol=1e-6)
-        assert project_points(east, f"{kind}:49.0:8.4")[0, 0] == pytest.approx(731.6, abs=0.5)
-    assert project_points(origin, "mercator:49.0:8.4")[0, 0] == pytest.approx(613_470, abs=1)
+        origin, east = street.project(f"{kind}:49.0:8.4").polylines[0]
+        np.testing.assert_allclose(origin, [0, 0], atol=1e-6)
+        assert east[0] == pytest.approx(731.6, abs=0.5)
+    assert street.project("mercator:49.0:8.4").polylines[0][0, 0] == pytest.approx(613_470, abs=1)
     for text in ("utm:49", "utm:99:8", "nonsense", "EPSG:4326", None):
         with pytest.raises(mg.InvalidInput, match="project="):
-            check_projection(text)
+            street.project(text)  # type: ignore[arg-type]
 
 
 def test_the_command_writes_truth(
@@ -401,7 +399,7 @@ def test_the_command_writes_truth(
     def run(*arguments: str) -> Any:
         monkeypatch.setattr(sys, "argv", ["mapgauge", "truth", "map", *arguments])
         with pytest.raises(SystemExit) as ended:
-            main()
+            run_script()
         return ended.value.code
 
     path, target = geojson(tmp_path / "map.geojson"), tmp_path / "truth.parquet"

@@ -508,6 +508,8 @@ class MapFrames:
                 system such as ``"EPSG:32632"``, or ``"utm:LAT:LON"``, ``"local:LAT:LON"``, ``"tmerc:LAT:LON"`` or
                 ``"mercator:LAT:LON"`` with an origin. Project both sides the same way: ``truth.crs`` names it.
         """
+        if not isinstance(projection, str):
+            raise InvalidInput(f"project={projection}: expected a text, such as {AUTO!r} or 'EPSG:32632'")
         source = self.crs or GEOGRAPHIC
         coords = self.polylines.coords
         if projection == self.crs or not len(coords):

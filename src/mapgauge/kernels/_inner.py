@@ -10,6 +10,7 @@ this module is not imported, and kernels are compiled in the usual way.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -66,6 +67,8 @@ def _library_of(generator: Any, name: str, module: Any) -> _InnerLibrary:
 
 
 class _EntryCompiler(compiler.Compiler):
+    stored_file = _stored.FILE
+
     def define_pipelines(self) -> Any:
         state = self.state
         if state.library is None:
@@ -76,7 +79,7 @@ class _EntryCompiler(compiler.Compiler):
         """Compile a call of the stored code of a kernel in its place, if there is some."""
         state = self.state
         function = self.state.func_id.func
-        stored_code = _stored.find(function, state.args)
+        stored_code = _stored.find(function, state.args, self.stored_file)
         if stored_code is not None:
             stored, module = stored_code
             library = _library_of(state.targetctx.codegen(), stored.name, module)
@@ -168,9 +171,12 @@ def compile_inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return _decorator(_InnerCompiler, _InnerCache, **options, no_cpython_wrapper=True)
 
 
-def compile_entry(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a function that is called from Python."""
-    return _decorator(_EntryCompiler, _EntryCache, **options)
+def compile_entry(*, file: Path = _stored.FILE, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a function that is called from Python. A file has stored code of kernels."""
+    if file == _stored.FILE:
+        return _decorator(_EntryCompiler, _EntryCache, **options)
+    pipeline = type("_CompilerWithFile", (_EntryCompiler,), {"stored_file": file})
+    return _decorator(pipeline, _EntryCache, **options)
 
 
 def _decorator(pipeline: type, files: type, *, cache: bool = False, **options: Any) -> Callable[..., Any]:

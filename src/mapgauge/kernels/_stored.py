@@ -89,11 +89,11 @@ def made_for() -> list[str]:
 
 
 @cache
-def index() -> dict[str, Stored]:
+def index(file: Path = FILE) -> dict[str, Stored]:
     """Return the stored kernels that suit this version of numba and this platform."""
     try:
-        with zipfile.ZipFile(FILE) as file:
-            content = json.loads(file.read(INDEX))
+        with zipfile.ZipFile(file) as opened:
+            content = json.loads(opened.read(INDEX))
         if content["made_for"] == made_for():
             return {key: Stored(*row) for key, row in content["kernels"].items()}
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):  # there is none, or not a whole one
@@ -101,16 +101,16 @@ def index() -> dict[str, Stored]:
     return {}
 
 
-def find(function: Callable[..., Any], types: tuple[Any, ...]) -> tuple[Stored, Any] | None:
+def find(function: Callable[..., Any], types: tuple[Any, ...], file: Path = FILE) -> tuple[Stored, Any] | None:
     """Return the stored code of a kernel for arguments of these types, if it is current, and its LLVM module."""
     if os.environ.get(SWITCH) == "0" or vars(config).get("BOUNDSCHECK"):  # somebody wants code with other checks
         return None
-    stored = index().get(key_of(name_of(function), types))
+    stored = index(file).get(key_of(name_of(function), types))
     if stored is None or stored.stamp != stamp(Path(function.__code__.co_filename)):
         return None
     try:
-        with zipfile.ZipFile(FILE) as file:
-            return stored, llvm.parse_bitcode(file.read(stored.name))
+        with zipfile.ZipFile(file) as opened:
+            return stored, llvm.parse_bitcode(opened.read(stored.name))
     except (OSError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error):
         return None
 

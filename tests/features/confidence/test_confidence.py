@@ -11,28 +11,26 @@ from tests.lane_worlds import write_pickles
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.errors import InvalidInput
 from mapgauge.features.confidence.operating import Units, recalibrate
 from mapgauge.features.confidence.solved import solve
-from mapgauge.frames.map_frames import MapFrames
 
 
-def measured(predictions: MapFrames, truth: MapFrames, **options: Any) -> mg.Confidence:
+def measured(predictions: mg.MapFrames, truth: mg.MapFrames, **options: Any) -> mg.Confidence:
     return mg.confidence(mg.evaluate(predictions, truth, metrics=["pld"]), **{"samples": 50} | options)
 
 
 @pytest.fixture(scope="module")
-def world() -> tuple[MapFrames, MapFrames]:
+def world() -> tuple[mg.MapFrames, mg.MapFrames]:
     return demo_world(60, predictions=30)
 
 
 @pytest.fixture(scope="module")
-def found(world: tuple[MapFrames, MapFrames]) -> mg.Confidence:
+def found(world: tuple[mg.MapFrames, mg.MapFrames]) -> mg.Confidence:
     return measured(*world)
 
 
 def test_the_price_of_confidence_is_what_rounding_saves(
-    found: mg.Confidence, world: tuple[MapFrames, MapFrames]
+    found: mg.Confidence, world: tuple[mg.MapFrames, mg.MapFrames]
 ) -> None:
     predictions, truth = world
     as_is = mg.evaluate(predictions, truth, metrics=["pld"])
@@ -50,7 +48,9 @@ def test_the_price_of_confidence_is_what_rounding_saves(
     assert not found.findings
 
 
-def test_the_held_out_value_is_that_of_both_halves(found: mg.Confidence, world: tuple[MapFrames, MapFrames]) -> None:
+def test_the_held_out_value_is_that_of_both_halves(
+    found: mg.Confidence, world: tuple[mg.MapFrames, mg.MapFrames]
+) -> None:
     predictions, truth = world
     results = mg.evaluate(predictions, truth, metrics=["pld"])
     halves = Units.of(results, 50, 0).halves
@@ -82,7 +82,7 @@ def test_thresholds_meet_their_criteria(found: mg.Confidence, tmp_path: Path) ->
     assert written["common"]["best_pld"] == found.common.threshold if found.common else False
 
 
-def test_one_threshold_for_all_classes(found: mg.Confidence, world: tuple[MapFrames, MapFrames]) -> None:
+def test_one_threshold_for_all_classes(found: mg.Confidence, world: tuple[mg.MapFrames, mg.MapFrames]) -> None:
     predictions, truth = world
     assert found.common is not None
     at = found.common.threshold
@@ -92,7 +92,7 @@ def test_one_threshold_for_all_classes(found: mg.Confidence, world: tuple[MapFra
     assert found.common.rounded <= min(grid) + 1e-12
 
 
-def test_recalibration_repairs_spoiled_confidences(world: tuple[MapFrames, MapFrames]) -> None:
+def test_recalibration_repairs_spoiled_confidences(world: tuple[mg.MapFrames, mg.MapFrames]) -> None:
     predictions, truth = world
     assert predictions.confidence is not None
     spoiled = measured(predictions.with_confidence(predictions.confidence**4), truth)
@@ -102,7 +102,7 @@ def test_recalibration_repairs_spoiled_confidences(world: tuple[MapFrames, MapFr
         assert one.recalibrated.pld_before == one.pld
 
 
-def test_pld_after_recalibration_is_that_of_the_new_confidences(world: tuple[MapFrames, MapFrames]) -> None:
+def test_pld_after_recalibration_is_that_of_the_new_confidences(world: tuple[mg.MapFrames, mg.MapFrames]) -> None:
     predictions, truth = world
     results = mg.evaluate(predictions, truth, mg.protocol("paper-60x30", ties="file"), metrics=["pld"])
     solved, units = solve(results, 1.5, 0.5), Units.of(results, 1, 0)
@@ -128,13 +128,13 @@ def codes(found: mg.Confidence) -> set[str]:
     return {finding.code for finding in found.findings}
 
 
-def test_without_scenes_frames_are_split(world: tuple[MapFrames, MapFrames]) -> None:
+def test_without_scenes_frames_are_split(world: tuple[mg.MapFrames, mg.MapFrames]) -> None:
     bare = measured(*(replace(side, scenes=None) for side in world))
     assert (bare.unit, bare.units, codes(bare)) == ("frame", 60, {"scenes-unknown"})
     assert bare.classes["divider"].held_out is not None
 
 
-def test_one_frame_has_neither_halves_nor_intervals(world: tuple[MapFrames, MapFrames]) -> None:
+def test_one_frame_has_neither_halves_nor_intervals(world: tuple[mg.MapFrames, mg.MapFrames]) -> None:
     one = measured(*(side.at([0]) for side in world))
     assert codes(one) >= {"halves-none"}
     divider = one.classes["divider"]
@@ -145,14 +145,14 @@ def test_one_frame_has_neither_halves_nor_intervals(world: tuple[MapFrames, MapF
     json.dumps(one.to_dict(), allow_nan=False)
 
 
-def test_equal_confidences(world: tuple[MapFrames, MapFrames]) -> None:
+def test_equal_confidences(world: tuple[mg.MapFrames, mg.MapFrames]) -> None:
     predictions, truth = world
     equal = measured(predictions.with_confidence(0.5), truth)
     assert codes(equal) == {"confidence-equal"}
     assert all(set(one.thresholds.values()) == {0.5} for one in equal.classes.values())
 
 
-def test_nothing_matches(world: tuple[MapFrames, MapFrames]) -> None:
+def test_nothing_matches(world: tuple[mg.MapFrames, mg.MapFrames]) -> None:
     predictions, truth = world
     away = replace(
         predictions, polylines=mg.Polylines(predictions.polylines.coords + 500, predictions.polylines.offsets)
@@ -166,9 +166,9 @@ def test_nothing_matches(world: tuple[MapFrames, MapFrames]) -> None:
 
 def test_classes_without_truth_or_predictions() -> None:
     line = [[0, 0], [9, 0]]
-    truth = MapFrames.of({"a": {"divider": [line]}, "b": {"divider": [line]}})
+    truth = mg.MapFrames.of({"a": {"divider": [line]}, "b": {"divider": [line]}})
     given = {"a": {"boundary": [line]}, "b": {"boundary": [line]}}
-    predictions = MapFrames.of(given, confidence={token: {"boundary": [0.5]} for token in given})
+    predictions = mg.MapFrames.of(given, confidence={token: {"boundary": [0.5]} for token in given})
     none = mg.confidence(mg.evaluate(predictions, truth, metrics=["pld"]), samples=20)
     assert set(none.classes) == {"divider", "boundary"}
     assert all(one.thresholds == {} and one.best is None for one in none.classes.values())
@@ -179,18 +179,18 @@ def test_classes_without_truth_or_predictions() -> None:
 
 
 def test_one_class_and_no_predictions() -> None:
-    truth = MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
-    empty = MapFrames.of({"a": {"divider": []}}, confidence={"a": {"divider": []}})
+    truth = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}})
+    empty = mg.MapFrames.of({"a": {"divider": []}}, confidence={"a": {"divider": []}})
     none = mg.confidence(mg.evaluate(empty, truth, mg.protocol("paper-60x30", classes=["divider"])), samples=5)
     assert (none.common, none.calibration) == (None, {})
     assert none.rows("divider", [0.5])[0]["rounded"] == 1.0
     json.dumps(none.to_dict(), allow_nan=False)
 
 
-def test_invalid_input(world: tuple[MapFrames, MapFrames], tmp_path: Path) -> None:
+def test_invalid_input(world: tuple[mg.MapFrames, mg.MapFrames], tmp_path: Path) -> None:
     predictions, truth = (side.at([0, 1]) for side in world)
     results = mg.evaluate(predictions, truth, metrics=["pld"])
-    with pytest.raises(InvalidInput, match="does not hold the geometry") as error:
+    with pytest.raises(mg.InvalidInput, match="does not hold the geometry") as error:
         mg.confidence(results.without_data())
     assert error.value.remedy is not None
     assert "--with-geometry" in error.value.remedy.shell
@@ -203,25 +203,25 @@ def test_invalid_input(world: tuple[MapFrames, MapFrames], tmp_path: Path) -> No
         {"seed": -1},
         {"cutoff": 0},
     ):
-        with pytest.raises(InvalidInput):
+        with pytest.raises(mg.InvalidInput):
             mg.confidence(results, **wrong)
-    with pytest.raises(InvalidInput, match="bins must be a whole number of at least 1, got 0"):
+    with pytest.raises(mg.InvalidInput, match=r"bins must be .*got 0"):
         mg.confidence(results, bins=0)
     assert len(mg.confidence(results, bins=1, samples=2).calibration["all"]["hit"].number) == 1
-    with pytest.raises(InvalidInput, match="got list"):
+    with pytest.raises(mg.InvalidInput, match="got list"):
         mg.confidence([results])  # type: ignore[arg-type]
     found = mg.confidence(results, samples=2)
     for given in (0.5, ["a"], [float("nan")]):
-        with pytest.raises(InvalidInput, match="thresholds must be a list of numbers"):
+        with pytest.raises(mg.InvalidInput, match="thresholds must be a list of numbers"):
             found.rows("divider", given)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="no class 'road'"):
+    with pytest.raises(mg.InvalidInput, match="no class 'road'"):
         found.rows("road")
     results.save(tmp_path / "r.mg", geometry="original")
     loaded = mg.confidence(mg.load_results(tmp_path / "r.mg"), samples=2)
     assert loaded.to_dict()["classes"] == mg.confidence(results, samples=2).to_dict()["classes"]
 
 
-def test_another_cutoff_is_that_of_another_evaluation(world: tuple[MapFrames, MapFrames]) -> None:
+def test_another_cutoff_is_that_of_another_evaluation(world: tuple[mg.MapFrames, mg.MapFrames]) -> None:
     predictions, truth = (side.at(range(10)) for side in world)
     results = mg.evaluate(predictions, truth, metrics=["pld"])
     other = mg.evaluate(predictions, truth, mg.protocol("paper-60x30", cutoffs=(0.5,)), metrics=["pld"])

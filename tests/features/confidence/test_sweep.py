@@ -8,7 +8,6 @@ from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.features.confidence.confidence import confidence
 from mapgauge.features.confidence.solved import solve
 
 
@@ -48,7 +47,7 @@ def test_the_sweep_agrees_with_thresholded_predictions(settings: dict[str, objec
     predictions, truth = demo_world(6, seed=3, predictions=30)
     assert predictions.confidence is not None
     predictions = predictions.with_confidence(np.round(predictions.confidence, 2))  # with ties
-    found = confidence(mg.evaluate(predictions, truth, protocol), samples=1)
+    found = mg.confidence(mg.evaluate(predictions, truth, protocol), samples=1)
     thresholds = [0.0, 0.05, 0.3, 0.31, 0.77, 0.98]
     rows = {name: found.rows(name, thresholds) for name in found.classes}
     for k, threshold in enumerate(thresholds):
@@ -95,8 +94,8 @@ def test_the_order_of_the_file_and_threads_do_not_matter(rng: np.random.Generato
     mixed = [
         side.keep(np.lexsort((rng.random(len(side.frame)), side.frame))).at(turned) for side in (predictions, truth)
     ]
-    one = confidence(mg.evaluate(predictions, truth), workers=1)
-    other = confidence(mg.evaluate(mixed[0], mixed[1]), workers=3)
+    one = mg.confidence(mg.evaluate(predictions, truth), workers=1)
+    other = mg.confidence(mg.evaluate(mixed[0], mixed[1]), workers=3)
     assert one.to_dict() == other.to_dict()
 
 
@@ -104,7 +103,7 @@ def test_the_order_of_the_file_and_threads_do_not_matter(rng: np.random.Generato
 def test_the_numbers_of_the_sample() -> None:
     folder = DATA / "sample_60x30"
     results = mg.evaluate(folder / "submission_vector.json", folder / "tmp_gts_av2_60x30.pkl", metrics=["pld"])
-    found = confidence(results, samples=10)
+    found = mg.confidence(results, samples=10)
     rows = found.rows("divider", [0.0, 0.3, 0.4, 0.5])
     assert [round(row["rounded"], 4) for row in rows[1:]] == [0.7100, 0.7085, 0.7123]
     assert (round(rows[0]["dropped"], 4), round(rows[2]["dropped"], 4)) == (0.7730, 0.7335)

@@ -11,7 +11,6 @@ from tests.cli.conftest import Run, caller
 from tests.features.error_map import planted
 
 import mapgauge as mg
-from mapgauge.errors import InvalidInput
 from mapgauge.features.error_map.around import around_ego
 from mapgauge.features.error_map.figure import _BADGE, _free
 
@@ -120,7 +119,7 @@ def test_another_suffix_is_refused(call: Run, results: tuple[str, str]) -> None:
     done = call("errors", results[0], "-o", "errors.shp")
     assert done.returncode == 2
     assert "errors.shp: the suffix .shp is no format of error maps" in done.stderr
-    with pytest.raises(InvalidInput, match="no format of error maps"):
+    with pytest.raises(mg.InvalidInput, match="no format of error maps"):
         mg.error_map(mg.load_results(results[0]).with_data()).save("errors.shp")
 
 
@@ -174,7 +173,7 @@ def test_the_figure_numbers_the_places_of_the_table_where_they_are_in_the_world(
             assert moved
             for text, place in zip(numbers, places, strict=True):
                 assert any(text.xy[0] - place.x == pytest.approx(by) for by in moved.values())
-    with pytest.raises(InvalidInput, match="worst must be"):
+    with pytest.raises(mg.InvalidInput, match="worst must be"):
         mg.plot.errors(made, worst=-1)
 
 

@@ -7,7 +7,6 @@ import pytest
 from tests.features.error_map import planted
 
 import mapgauge as mg
-from mapgauge.errors import InvalidInput
 from mapgauge.features.error_map.places import interval_of, overall, sentence_of
 from mapgauge.geometry.connected import connected
 from mapgauge.views.tiles import areas_of, packed
@@ -52,9 +51,9 @@ def test_a_difference_is_found_where_only_one_method_fails() -> None:
     assert (gained.x, gained.y, gained.lost) == (first.x, first.y, first.lost)
     assert gained.share.value == pytest.approx(-first.share.value)
     assert "of divider, 59 % [" in sentence_of(gained, "good")
-    with pytest.raises(InvalidInput, match="a method after the first"):
+    with pytest.raises(mg.InvalidInput, match="a method after the first"):
         made.worst("good", kind="difference")
-    with pytest.raises(InvalidInput, match="kind must be"):
+    with pytest.raises(mg.InvalidInput, match="kind must be"):
         made.worst(kind="bad")  # type: ignore[arg-type]
 
 

@@ -10,9 +10,9 @@ from tests.features.global_map.test_rules import drive, poses
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.geometry.poses import rotation_about_z
 
 LINE = [[-30.0, 2.0], [100.0, 2.0]]
+TO_THE_RIGHT = np.array([[0.0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])  # a quarter turn
 
 
 def city(lines: dict[str, list[list[list[float]]]] | None = None, token: str = "s") -> mg.MapFrames:
@@ -157,9 +157,7 @@ def test_values_do_not_depend_on_the_axis_that_points_forward() -> None:
     x = drive(np.linspace(-0.2, 0.2, 8)).with_forward("x")
     y = drive().with_confidence(None).with_forward("x")
     turned = [
-        replace(
-            side.rotate(90), forward="y", poses=poses() @ rotation_about_z(-90), scenes=side.scenes, track=side.track
-        )
+        replace(side.rotate(90), forward="y", poses=poses() @ TO_THE_RIGHT, scenes=side.scenes, track=side.track)
         for side in (x, y)
     ]
     plain = mg.global_map(x, y, pose_noise="rtmap")
@@ -224,7 +222,7 @@ def test_poses_tracks_and_scenes_are_checked() -> None:
 
 
 def test_maps_without_poses_are_refused() -> None:
-    with pytest.raises(mg.InvalidInput, match="no poses, which say where the maps are compared"):
+    with pytest.raises(mg.InvalidInput, match="no poses"):
         mg.global_map(certain({"divider": [LINE]}), city())
 
 
@@ -235,13 +233,13 @@ def test_maps_have_no_frames_over_time() -> None:
 
 def test_truth_without_the_map_of_a_scene_is_refused() -> None:
     truth = mg.MapFrames.of({"x": {"divider": [LINE]}, "y": {"divider": [LINE]}})
-    with pytest.raises(mg.InvalidInput, match="no map of the scene s; available: x, y"):
+    with pytest.raises(mg.InvalidInput, match="no map of the scene s"):
         mg.global_map(certain({"divider": [LINE]}), truth, poses=path())
 
 
 def test_true_frames_without_poses_are_not_taken_for_maps() -> None:
     truth = mg.MapFrames.of({f"p{k}": {"divider": [LINE]} for k in range(8)})
-    with pytest.raises(mg.InvalidInput, match="truth: 8 frames without poses, expected maps of scenes or cities"):
+    with pytest.raises(mg.InvalidInput, match="truth: 8 frames without poses"):
         mg.global_map(certain({"divider": [LINE]}), truth, poses=path())
 
 
@@ -255,7 +253,7 @@ def test_the_figure_has_a_panel_for_the_map_and_one_for_time() -> None:
 
 
 def test_a_large_cutoff_is_refused() -> None:
-    with pytest.raises(mg.InvalidInput, match="cutoff must be at most 5 m for a whole map, got 30"):
+    with pytest.raises(mg.InvalidInput, match="cutoff must be at most 5 m"):
         mg.global_map(*demo_world(10), cutoff=30)
 
 
@@ -281,7 +279,7 @@ def test_a_ghost_counts_by_its_confidence() -> None:
 def test_thresholds_of_gap_do_not_depend_on_the_axis_that_points_forward() -> None:
     frames = drive().with_forward("x")
     turned = replace(
-        frames.rotate(90), forward="y", poses=poses() @ rotation_about_z(-90), scenes=frames.scenes, track=frames.track
+        frames.rotate(90), forward="y", poses=poses() @ TO_THE_RIGHT, scenes=frames.scenes, track=frames.track
     )
     for side in (frames, turned):
         made = mg.global_map(side, city(), region=(100.0, 50.0))

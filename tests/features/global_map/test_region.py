@@ -5,8 +5,8 @@ import pytest
 import shapely
 from numpy.typing import NDArray
 
+import mapgauge as mg
 from mapgauge.features.global_map.region import LARGEST_GAP, cut, distances_along, region_of
-from mapgauge.geometry.polylines import Polylines
 
 BOX = (-30.0, -15.0, 30.0, 15.0)
 
@@ -48,7 +48,7 @@ def test_a_boundary_along_the_teeth_stays_one_piece() -> None:
     drive, boundary = bend()
     teeth = shapely.intersection(region_of(drive, BOX, 0.0), shapely.linestrings(boundary))
     assert len(shapely.get_parts(teeth)) == 38
-    assert len(cut(Polylines.of([boundary]), region_of(drive, BOX)).polylines) == 1
+    assert len(cut(mg.Polylines.of([boundary]), region_of(drive, BOX)).polylines) == 1
 
 
 def test_a_short_gap_that_the_region_made_does_not_break_a_line() -> None:
@@ -56,7 +56,7 @@ def test_a_short_gap_that_the_region_made_does_not_break_a_line() -> None:
     for width, pieces in ((LARGEST_GAP - 4, 1), (LARGEST_GAP + 4, 2)):
         # The line leaves the box upwards and comes back; half of the gap is on each side of the detour.
         line = np.array([[-20, 0], [0, 0], [0, 15 + width / 2 - 1], [2, 15 + width / 2 - 1], [2, 0], [20, 0]])
-        made = cut(Polylines.of([line]), region)
+        made = cut(mg.Polylines.of([line]), region)
         assert len(made.polylines) == pieces
         assert made.outside == pytest.approx(0 if pieces == 1 else width)
 
@@ -64,7 +64,7 @@ def test_a_short_gap_that_the_region_made_does_not_break_a_line() -> None:
 def test_a_ring_is_joined_over_its_first_point() -> None:
     region = region_of(poses((0, 0, 0)), BOX)
     ring = np.array([[0, 0], [10, 0], [10, 40], [-10, 40], [-10, 0], [0, 0]])
-    made = cut(Polylines.of([ring]), region)
+    made = cut(mg.Polylines.of([ring]), region)
     (piece,) = made.polylines
     assert sorted(piece[[0, -1]].tolist()) == [[-10, 15], [10, 15]]
     assert length(piece) == pytest.approx(50)
@@ -73,13 +73,13 @@ def test_a_ring_is_joined_over_its_first_point() -> None:
 
 def test_a_ring_inside_stays_a_ring() -> None:
     ring = np.array([[0, 0], [10, 0], [10, 10], [0, 10], [0, 0]])
-    (piece,) = cut(Polylines.of([ring]), region_of(poses((0, 0, 0)), BOX)).polylines
+    (piece,) = cut(mg.Polylines.of([ring]), region_of(poses((0, 0, 0)), BOX)).polylines
     assert piece.tolist() == ring.tolist()
 
 
 def test_lines_outside_and_lines_that_touch_are_dropped() -> None:
     region = region_of(poses((0, 0, 0)), BOX)
-    made = cut(Polylines.of([[[50, 0], [60, 0]], [[30, 0], [40, 0]], [[25, 0], [35, 0]]]), region)
+    made = cut(mg.Polylines.of([[[50, 0], [60, 0]], [[30, 0], [40, 0]], [[25, 0], [35, 0]]]), region)
     assert made.lines_outside == 2
     assert [line.tolist() for line in made.polylines] == [[[25, 0], [30, 0]]]
     assert made.outside == pytest.approx(25)
@@ -89,7 +89,7 @@ def test_lines_are_cut_as_shapely_cuts_them(rng: np.random.Generator) -> None:
     drive = poses(*((5.0 * k, 10 * np.sin(k / 4), 10 * np.cos(k / 4)) for k in range(20)))
     region = region_of(drive, BOX)
     lines = [rng.normal((50, 0), (40, 25), (rng.integers(2, 8), 2)) for _ in range(60)]
-    made = cut(Polylines.of(lines), region)
+    made = cut(mg.Polylines.of(lines), region)
     for k, line in enumerate(lines):
         whole = shapely.length(shapely.intersection(shapely.linestrings(line), region))
         own = sum(length(piece) for piece in made.polylines.pick(np.flatnonzero(made.source == k)))
@@ -99,4 +99,4 @@ def test_lines_are_cut_as_shapely_cuts_them(rng: np.random.Generator) -> None:
 
 def test_no_length_of_lines_inside_lies_outside() -> None:
     places = np.random.default_rng(0).uniform((-29, -14), (29, 14), (50, 7, 2))
-    assert cut(Polylines.of(list(places)), region_of(poses((0, 0, 0)), BOX)).outside == 0
+    assert cut(mg.Polylines.of(list(places)), region_of(poses((0, 0, 0)), BOX)).outside == 0

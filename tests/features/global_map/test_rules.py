@@ -15,7 +15,6 @@ from mapgauge.features.global_map.accumulate import (
     weighted_median,
 )
 from mapgauge.features.global_map.region import distances_along
-from mapgauge.geometry.polylines import Polylines
 
 BOX = (-30.0, -15.0, 30.0, 15.0)
 COUNT = 8  # frames, 10 m apart along x
@@ -115,7 +114,7 @@ def test_rules_of_tracks_make_the_tracks_that_frames_lack() -> None:
 def test_an_empty_drive_has_an_empty_map() -> None:
     frames = mg.MapFrames.of({"a": {"divider": []}})
     assert accumulate("stack", frames, poses(1), BOX) == []
-    assert len(Polylines.of([])) == 0
+    assert len(mg.Polylines.of([])) == 0
 
 
 def test_maptracker_joins_lines_that_overlap_and_takes_the_mean() -> None:

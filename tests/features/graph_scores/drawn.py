@@ -5,32 +5,32 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from mapgauge.features.graph_scores.graph import Graph
+import mapgauge as mg
 
 # A few places close together, so that nodes coincide, edges cross and lie on each other, and ties are common.
 _NEAR = st.integers(-3, 3).map(float) | st.floats(-4, 4, width=16)
 
 
 @st.composite
-def graphs(draw: st.DrawFn, dimension: int = 2, largest: int = 7) -> Graph:
+def graphs(draw: st.DrawFn, dimension: int = 2, largest: int = 7) -> mg.Graph:
     """A small graph with cycles, isolated nodes, equal nodes, opposite edges and edges from a node to itself."""
     count = draw(st.integers(0, largest))
     nodes = draw(st.lists(st.tuples(*[_NEAR] * dimension), min_size=count, max_size=count))
     node = st.integers(0, max(count - 1, 0))
     edges = draw(st.lists(st.tuples(node, node), max_size=2 * count)) if count else []
-    return Graph(np.array(nodes, np.float64).reshape(-1, dimension), np.array(edges, np.int64).reshape(-1, 2))
+    return mg.Graph(np.array(nodes, np.float64).reshape(-1, dimension), np.array(edges, np.int64).reshape(-1, 2))
 
 
-def shuffled(graph: Graph, seed: int) -> Graph:
+def shuffled(graph: mg.Graph, seed: int) -> mg.Graph:
     """The same graph with its nodes and edges in another order."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(graph.nodes))
     place = np.argsort(order)
     edges = place[graph.edges] if len(graph.edges) else graph.edges
-    return Graph(np.ascontiguousarray(graph.nodes[order]), edges[rng.permutation(len(edges))])
+    return mg.Graph(np.ascontiguousarray(graph.nodes[order]), edges[rng.permutation(len(edges))])
 
 
-def by_position(graph: Graph) -> Any:
+def by_position(graph: mg.Graph) -> Any:
     """Nodes and edges in a form that can be compared if all positions differ."""
     places = [tuple(place) for place in (graph.nodes + 0.0).tolist()]
     return sorted(places), sorted((places[start], places[end]) for start, end in graph.edges.tolist())

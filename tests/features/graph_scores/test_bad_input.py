@@ -8,7 +8,6 @@ import pytest
 from tests.features.graph_scores.drawn import three
 
 import mapgauge as mg
-from mapgauge.features.graph_scores.graph import Graph
 
 LINE = {"nodes": [[0, 0], [20, 0]], "edges": [[0, 1]]}
 EMPTY: dict[str, Any] = {"nodes": [], "edges": []}
@@ -89,9 +88,9 @@ def test_networkx_graphs_are_read_by_their_positions() -> None:
     graph.add_node("b", pos=np.array([20.0, 0.0]))
     graph.add_edge("a", "b")
     assert mg.graph_scores(graph, LINE).topo == three(1, 1, 1)
-    both = Graph.of(graph.to_undirected())
+    both = mg.Graph.of(graph.to_undirected())
     assert both.edges.tolist() == [[0, 1], [1, 0]]
     assert mg.frames_from_graphs({"t": graph}).counts == {"centerline": 1}
     graph.add_node("c")
-    with pytest.raises(mg.InvalidInput, match=r"truth: node 'c' has no attribute pos \(1 of 3 nodes\)"):
+    with pytest.raises(mg.InvalidInput, match="node 'c' has no attribute pos"):
         mg.graph_scores(LINE, graph)

@@ -13,7 +13,6 @@ from scipy.sparse.csgraph import dijkstra
 from tests.features.graph_scores.drawn import moved, street, three
 
 import mapgauge as mg
-from mapgauge.features.graph_scores.graph import Graph
 from mapgauge.features.graph_scores.graph_sampling import Graphs, Roads, Samples
 
 LINE = {"nodes": [[0, 0], [20, 0]], "edges": [[0, 1]]}
@@ -39,8 +38,8 @@ def test_scores_equal_their_definitions(seed: int) -> None:
 @pytest.mark.parametrize("directed", [False, True])
 def test_shortest_paths_equal_those_of_scipy(directed: bool) -> None:
     rng = np.random.default_rng(5)
-    graph = Graph(rng.uniform(-9, 9, (40, 2)), rng.integers(0, 40, (90, 2)))
-    empty = Graph(np.empty((0, 2)), np.empty((0, 2), np.int64))
+    graph = mg.Graph(rng.uniform(-9, 9, (40, 2)), rng.integers(0, 40, (90, 2)))
+    empty = mg.Graph(np.empty((0, 2)), np.empty((0, 2), np.int64))
     first, target, length = Samples.of(Roads.of(Graphs.of(graph, empty).tidy()), 3.0).csr(directed=directed)
     count = len(first) - 1
     expected = dijkstra(csr_array((length, target, first), shape=(count, count)))
@@ -183,8 +182,8 @@ def test_split_points_take_the_nearest_first() -> None:
     fork = np.array([[-2, 0], [0, 0], [2, 1], [2, -1]], np.float64)
     edges = [[0, 1], [1, 2], [1, 3]]
 
-    def at(*x: float) -> Graph:
-        return Graph(
+    def at(*x: float) -> mg.Graph:
+        return mg.Graph(
             np.concatenate([fork + np.array([10 * k, place]) for k, place in enumerate(x)]),
             np.concatenate([np.array(edges) + 4 * k for k in range(len(x))]),
         )

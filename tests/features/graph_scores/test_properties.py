@@ -7,30 +7,30 @@ from hypothesis import strategies as st
 from tests.features.graph_scores.drawn import by_position, graphs, moved, shuffled, street
 
 import mapgauge as mg
-from mapgauge.features.graph_scores.graph import Graph, frames_from_graphs, without_repeats
+from mapgauge.features.graph_scores.graph import without_repeats
 
 SYMMETRIC = ("geo", "topo", "sda", "landmark", "reach")
 
 
 @given(graphs(), st.integers(0, 9))
-def test_a_graph_agrees_with_itself_in_any_order(graph: Graph, seed: int) -> None:
+def test_a_graph_agrees_with_itself_in_any_order(graph: mg.Graph, seed: int) -> None:
     found = mg.graph_scores(shuffled(graph, seed), graph).to_dict()
     assert all(value == pytest.approx(1, abs=1e-9) for value in found.values() if value is not None), found
 
 
 @given(graphs(3))
-def test_so_it_does_in_three_dimensions(graph: Graph) -> None:
+def test_so_it_does_in_three_dimensions(graph: mg.Graph) -> None:
     found = mg.graph_scores(graph, graph).to_dict()
     assert all(value == pytest.approx(1, abs=1e-9) for value in found.values() if value is not None), found
 
 
 @given(graphs(), graphs(), st.integers(0, 9))
-def test_scores_do_not_depend_on_the_order_of_nodes_and_edges(x: Graph, y: Graph, seed: int) -> None:
+def test_scores_do_not_depend_on_the_order_of_nodes_and_edges(x: mg.Graph, y: mg.Graph, seed: int) -> None:
     assert mg.graph_scores(x, y) == mg.graph_scores(shuffled(x, seed), shuffled(y, seed + 1))
 
 
 @given(graphs(), graphs())
-def test_exchanging_the_sides_exchanges_precision_and_recall(x: Graph, y: Graph) -> None:
+def test_exchanging_the_sides_exchanges_precision_and_recall(x: mg.Graph, y: mg.Graph) -> None:
     one, two = mg.graph_scores(x, y), mg.graph_scores(y, x)
     for name in SYMMETRIC:
         first, second = getattr(one, name), getattr(two, name)
@@ -44,9 +44,9 @@ def test_exchanging_the_sides_exchanges_precision_and_recall(x: Graph, y: Graph)
 
 
 @given(graphs(largest=9))
-def test_lanes_give_back_the_graph(graph: Graph) -> None:
+def test_lanes_give_back_the_graph(graph: mg.Graph) -> None:
     expected = without_repeats(graph)
-    found = mg.graphs_from_frames(frames_from_graphs({"a": graph}))["a"]
+    found = mg.graphs_from_frames(mg.frames_from_graphs({"a": graph}))["a"]
     assert by_position(found) == by_position(expected)
     degrees = [
         sorted(

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
+from tests.arrays import Floats
 
 import mapgauge as mg
 from mapgauge.frames.alignment import join_frames
-from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR, Links
-from mapgauge.geometry.polylines import Polylines
-from mapgauge.typing import Floats
+from mapgauge.frames.links import CONTROLLED_BY, SUCCESSOR
 
 CUTOFF = 1.5
 LIGHTS = ("green", "red")
@@ -60,7 +59,7 @@ def as_frames(one: Map, token: str = "a") -> mg.MapFrames:
     lines = [line(place) for place in one.place] + [box(place) for _, place in one.lights]
     source, target = np.nonzero(one.links)
     lane, light = np.nonzero(one.light_links) if one.light_links.size else (np.empty(0, int), np.empty(0, int))
-    links = Links.of(
+    links = mg.Links.of(
         np.concatenate([source, lane]),
         np.concatenate([target, light + len(one.place)]),
         weight=np.concatenate([one.links[source, target], one.light_links[lane, light]]),
@@ -71,7 +70,7 @@ def as_frames(one: Map, token: str = "a") -> mg.MapFrames:
         classes=("centerline", *LIGHTS),
         frame=np.zeros(len(lines), np.int64),
         label=np.array([0] * len(one.place) + [1 + LIGHTS.index(name) for name, _ in one.lights], np.int64),
-        polylines=Polylines.of(lines),
+        polylines=mg.Polylines.of(lines),
         confidence=np.array([*one.confidence, *one.light_confidence], np.float64),
         links=links,
         boxes=LIGHTS,

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.arrays import Floats
 from tests.features.lane_graph.lane_graph_cases import LIGHTS, Map, distance, random_map
 from tests.triples import obey_the_axioms
 
 from mapgauge.features.lane_graph.linked_graphs import Linked, LinkGraph, assign_with_links
-from mapgauge.typing import Floats
 
 costs = st.sampled_from([0.0, 0.1, 0.5, 1.0, 4.0]) | st.floats(1e-4, 5)  # HiGHS ignores costs below 1e-7
 weights = st.sampled_from([0.0, 0.0, 0.5, 1.0]) | st.floats(0, 1)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import mapgauge as mg
-from mapgauge.frames.links import Links
 
 LANES = [[[0.0, 0.0], [9.0, 0.0]], [[9.0, 0.0], [20.0, 0.0]], [[9.0, 0.0], [20.0, 8.0]]]
 BOX = [[100.0, 100.0], [140.0, 180.0]]
@@ -25,7 +24,7 @@ def predicted(**changes: Any) -> dict[str, Any]:
     return item(links=MATRIX, confidence=[0.9, 0.8, 0.7, 0.6]) | changes
 
 
-def frames(scores: list[float] | None, links: Links) -> mg.MapFrames:
+def frames(scores: list[float] | None, links: mg.Links) -> mg.MapFrames:
     confidence = None if scores is None else {"a": {"centerline": scores[:3], "red": scores[3:]}}
     made = mg.MapFrames.of({"a": {"centerline": LANES, "red": [BOX]}}, confidence=confidence)
     return replace(made, boxes=("red",), links=links)
@@ -36,8 +35,8 @@ def test_a_matrix_of_scores_gives_the_same_values_as_frames_with_links() -> None
     accumulator.update([predicted()], [item()])
     kinds = ["successor", "successor", "controlled_by"]
     expected = mg.evaluate(
-        frames([0.9, 0.8, 0.7, 0.6], Links.of([0, 0, 0], [1, 2, 3], weight=[1, 0.5, 0.25], kind=kinds)),
-        frames(None, Links.of([0, 0, 0], [1, 2, 3], kind=kinds)),
+        frames([0.9, 0.8, 0.7, 0.6], mg.Links.of([0, 0, 0], [1, 2, 3], weight=[1, 0.5, 0.25], kind=kinds)),
+        frames(None, mg.Links.of([0, 0, 0], [1, 2, 3], kind=kinds)),
         PROTOCOL,
     )
     results = accumulator.results()

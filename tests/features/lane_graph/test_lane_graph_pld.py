@@ -19,8 +19,6 @@ from tests.features.lane_graph.lane_graph_cases import (
 )
 
 import mapgauge as mg
-from mapgauge.features.lane_graph.lane_graph_pld import LinkCounts, WrongLink
-from mapgauge.frames.links import SUCCESSOR, Links
 
 FAR = [0.0, 9.0, 18.0, 27.0]  # lanes that are not near each other
 
@@ -33,12 +31,12 @@ def test_what_a_wrong_link_costs() -> None:
     # A missing link costs the link cost, a false one too, and one that points elsewhere both.
     missing = distance(chain(FAR, [(0, 1), (1, 2)]), truth, link_cost=0.25)
     assert missing.parts == (*[0] * 7, 0.25, 0)
-    assert missing.wrong_links == (WrongLink("missing", False, "successor", 2, 3, 1.0, 0.25),)
+    assert missing.wrong_links == (mg.WrongLink("missing", False, "successor", 2, 3, 1.0, 0.25),)
     false = distance(chain(FAR, [(0, 1), (1, 2), (2, 3), (3, 0)]), truth, link_cost=0.25)
     assert false.parts == (*[0] * 6, 0.25, 0, 0)
-    assert false.wrong_links == (WrongLink("false", True, "successor", 3, 0, 1.0, 0.25),)
+    assert false.wrong_links == (mg.WrongLink("false", True, "successor", 3, 0, 1.0, 0.25),)
     elsewhere = distance(chain(FAR, [(0, 1), (1, 2), (2, 0)]), truth, link_cost=0.25)
-    assert elsewhere.link_counts == LinkCounts(1, 1, 0)
+    assert elsewhere.link_counts == mg.LinkCounts(1, 1, 0)
     assert elsewhere.value == 0.5
     # A link is directed.
     back = distance(chain(FAR, [(0, 1), (1, 2), (3, 2)]), truth, link_cost=0.25)
@@ -47,12 +45,12 @@ def test_what_a_wrong_link_costs() -> None:
     weak = chain(FAR)
     weak.links[2, 3] = 0.75
     assert distance(weak, truth, link_cost=0.25).value == pytest.approx(0.0625, abs=1e-12)
-    assert distance(weak, truth, link_cost=0.25).link_counts == LinkCounts(0, 0, 0)
+    assert distance(weak, truth, link_cost=0.25).link_counts == mg.LinkCounts(0, 0, 0)
     # A link to an unassigned lane costs half, and a link between unassigned lanes nothing.
     missed = distance(chain(FAR[:3]), truth, link_cost=0.25)
     assert list(missed.parts) == [0, 0, 0, 0.5, 0, 0, 0, 0, 0.125]
-    assert missed.wrong_links == (WrongLink("half", False, "successor", 2, 3, 1.0, 0.125),)
-    assert missed.link_counts == LinkCounts(0, 0, 1)
+    assert missed.wrong_links == (mg.WrongLink("half", False, "successor", 2, 3, 1.0, 0.125),)
+    assert missed.link_counts == mg.LinkCounts(0, 0, 1)
     two = distance(chain(FAR[:2]), truth, link_cost=0.25)
     assert list(two.parts) == [0, 0, 0, 1.0, 0, 0, 0, 0, 0.125]
     assert distance(chain(FAR[:1]), chain([50.0, 60.0]), link_cost=0.25).value == 1.5
@@ -64,7 +62,7 @@ def test_links_to_traffic_elements() -> None:
     assert distance(truth, truth).value == 0
     one = distance(replace(truth, light_links=np.array([[1.0, 0], [0, 0]])), truth, link_cost=0.25)
     assert one.parts == (*[0] * 7, 0.25, 0)
-    assert one.wrong_links == (WrongLink("missing", False, "controlled_by", 1, 3, 1.0, 0.25),)
+    assert one.wrong_links == (mg.WrongLink("missing", False, "controlled_by", 1, 3, 1.0, 0.25),)
     # A light of another attribute is not a match, but may carry the link.
     other = replace(truth, lights=[("green", 0.0), ("green", 5.0)])
     result = distance(other, truth, link_cost=0.25)
@@ -179,7 +177,7 @@ def test_lists_and_frames_give_the_same(rng: np.random.Generator) -> None:
         label=np.concatenate([[0], more.label + 1]),
         polylines=other.polylines.and_then(more.polylines),
         confidence=np.concatenate([[1.0], np.asarray(more.confidence)]),
-        links=more.links and Links.of(more.links.source + 1, more.links.target + 1, weight=more.links.weight),
+        links=more.links and mg.Links.of(more.links.source + 1, more.links.target + 1, weight=more.links.weight),
         boxes=more.boxes,
     )
     moved = mg.lane_graph_pld(mixed, as_frames(y), link_floor=0)
@@ -211,11 +209,11 @@ def test_frames_pool_with_sum() -> None:
     both = sum([one, two])
     assert isinstance(both, mg.LaneGraphPldResult)
     assert both.value == one.value + two.value
-    assert both.link_counts == LinkCounts(0, 0, 1)
+    assert both.link_counts == mg.LinkCounts(0, 0, 1)
     assert both.matches == ()
     assert both.wrong_links == ()
     assert both.topology > 0
-    with pytest.raises(mg.InvalidInput, match=r"cannot pool lane-graph PLD of cutoff 1\.5, link cost 0\.1"):
+    with pytest.raises(mg.InvalidInput, match=r"cannot pool .*link cost 0\.1"):
         one + distance(truth, truth, link_cost=1.0)
 
 
@@ -233,17 +231,17 @@ def test_empty_sides_and_no_links() -> None:
 
 def test_bad_input_is_refused() -> None:
     lanes = [line(place) for place in FAR[:2]]
-    with pytest.raises(mg.InvalidInput, match=r"links must be an array of shape \(2, 2\) with scores"):
+    with pytest.raises(mg.InvalidInput, match=r"^links must be .*shape \(2, 2\)"):
         mg.lane_graph_pld(lanes, lanes, links=np.zeros((3, 3)))
     for wrong in (math.nan, -0.1, 1.5, math.inf):
-        with pytest.raises(mg.InvalidInput, match=r"truth_links\[0, 1\] is .*, expected a number in \[0, 1\]"):
+        with pytest.raises(mg.InvalidInput, match=r"truth_links\[0, 1\] is"):
             mg.lane_graph_pld(lanes, lanes, truth_links=[[0, wrong], [0, 0]])
         with pytest.raises(mg.InvalidInput, match="confidence 1 is .*, expected a number in"):
             mg.lane_graph_pld(lanes, lanes, confidence=[1, wrong])
-    with pytest.raises(mg.InvalidInput, match="links must be an array .*: could not convert"):
+    with pytest.raises(mg.InvalidInput, match=r"links must be an array .*could not convert"):
         mg.lane_graph_pld(lanes, lanes, links=[["a", "b"], ["c", "d"]])
-    with pytest.raises(mg.InvalidInput, match="a link has weight 2, expected a number in"):
-        mg.lane_graph_pld(lanes, lanes, links=Links.of([0], [1], weight=2.0, kind=SUCCESSOR))
+    with pytest.raises(mg.InvalidInput, match="a link has weight 2"):
+        mg.lane_graph_pld(lanes, lanes, links=mg.Links.of([0], [1], weight=2.0, kind="successor"))
     with pytest.raises(mg.InvalidInput, match="must both be MapFrames, or both be lists"):
         mg.lane_graph_pld(lanes, as_frames(chain(FAR)))
     with pytest.raises(mg.InvalidInput, match="have 0 frames, expected one"):
@@ -253,5 +251,5 @@ def test_bad_input_is_refused() -> None:
     for wrong in (-1, math.nan, 1e9, True):
         with pytest.raises(mg.InvalidInput, match="link_cost must be a number from 0"):
             mg.lane_graph_pld(lanes, lanes, link_cost=wrong)
-    with pytest.raises(mg.InvalidInput, match="link_floor must be a number from 0 to below 1, got 1"):
+    with pytest.raises(mg.InvalidInput, match=r"link_floor must be .*got 1"):
         mg.lane_graph_pld(lanes, lanes, link_floor=1)

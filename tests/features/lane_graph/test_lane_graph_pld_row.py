@@ -15,8 +15,6 @@ from tests.features.lane_graph.lane_graph_cases import LIGHTS, lane_world
 from tests.streaming.worlds import in_chunks, same, write_folder
 
 import mapgauge as mg
-from mapgauge.features.lane_graph.lane_graph_frame import PARTS
-from mapgauge.frames.links import Links
 from mapgauge.report import write_report
 
 World = tuple[mg.MapFrames, mg.MapFrames]
@@ -43,7 +41,9 @@ def test_its_values_are_those_of_the_frames(lanes: World) -> None:
     values = results.classes["centerline"]
     assert values["lane_graph_pld"] == pytest.approx(pooled.normalised, rel=1e-12)
     assert values["topology"] == pytest.approx(pooled.topology, rel=1e-9)
-    assert [values[f"graph_{name}"] for name in PARTS] == pytest.approx(list(pooled.normalised_parts), rel=1e-9)
+    assert [values[f"graph_{name}"] for name in mg.LaneGraphParts._fields] == pytest.approx(
+        list(pooled.normalised_parts), rel=1e-9
+    )
     counts = [values[f"{name}_link_count"] for name in ("false", "missing", "half")]
     assert counts == list(pooled.link_counts)
     assert pooled.link_counts.missing >= 8
@@ -69,9 +69,9 @@ def test_it_is_computed_only_if_asked_for(lanes: World) -> None:
         mg.evaluate(*lanes, metrics=["lane_graph_pld"])
     with pytest.raises(mg.InvalidInput, match="link_cost must be a number from 0"):
         mg.protocol("lane-graph", settings={"lane_graph_pld": {"link_cost": -1}})
-    with pytest.raises(mg.InvalidInput, match="link_floor must be a number from 0 to below 1"):
+    with pytest.raises(mg.InvalidInput, match="link_floor must be"):
         mg.protocol("lane-graph", settings={"lane_graph_pld": {"link_floor": math.nan}})
-    with pytest.raises(mg.InvalidInput, match="link_cost needs order 1 and a cutoff, got order 2"):
+    with pytest.raises(mg.InvalidInput, match="link_cost needs order 1"):
         mg.protocol("lane-graph", order=2)
 
 
@@ -138,11 +138,11 @@ def test_the_command_line_and_the_report_show_it(
 
 def test_data_without_links(lanes: World) -> None:
     predictions, truth = lanes
-    with pytest.raises(mg.InvalidInput, match="lane_graph_pld needs links between lanes, and these frames have none"):
+    with pytest.raises(mg.InvalidInput, match="lane_graph_pld needs links"):
         mg.evaluate(replace(predictions, links=None), truth, PROTOCOL)
-    empty = mg.evaluate(replace(predictions, links=Links.of([], [])), truth, PROTOCOL)
+    empty = mg.evaluate(replace(predictions, links=mg.Links.of([], [])), truth, PROTOCOL)
     assert "links-one-side" in {finding.code for finding in empty.findings}
     assert some(empty.mean["lane_graph_pld"]) > some(mg.evaluate(*lanes, PROTOCOL).mean["lane_graph_pld"])
-    wrong = replace(predictions, links=Links.of([0], [1], weight=3.0))
+    wrong = replace(predictions, links=mg.Links.of([0], [1], weight=3.0))
     with pytest.raises(mg.InvalidInput, match="a link has weight 3"):
         mg.evaluate(wrong, truth, PROTOCOL)

@@ -11,7 +11,6 @@ from tests.features.lane_graph.lane_graph_cases import LIGHTS, as_frames, chain
 
 import mapgauge as mg
 from mapgauge import plot
-from mapgauge.frames.links import FrameLink
 from mapgauge.report import write_report
 from mapgauge.views.figures.panel import arrow_ends
 from mapgauge.views.report.frames import frame_numbers
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
 PROTOCOL = mg.protocol("lane-graph", classes=("centerline", *LIGHTS), boxes=LIGHTS)
 # Lane 3 is missed. The link from 0 to 1 is right, that from 1 to 2 is missing, and that from 2 to 0 is false.
 EXPECTED = [
-    FrameLink("right", False, 0, 1, 1.0),
-    FrameLink("half", False, 2, 3, 1.0),
-    FrameLink("missing", False, 1, 2, 1.0),
-    FrameLink("false", True, 2, 0, 1.0),
+    mg.FrameLink("right", False, 0, 1, 1.0),
+    mg.FrameLink("half", False, 2, 3, 1.0),
+    mg.FrameLink("missing", False, 1, 2, 1.0),
+    mg.FrameLink("false", True, 2, 0, 1.0),
 ]
 
 

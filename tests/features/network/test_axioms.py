@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.arrays import Floats
 from tests.features.network.network_cases import Map, distance, disturbed, random_map, random_rings
 from tests.shared_data import DATA, needs_data
 from tests.triples import obey_the_axioms
 
 import mapgauge as mg
-from mapgauge.typing import Floats
 
 EPS = 1e-7
 costs = st.sampled_from([0.0, 0.25, 0.5, 1.0]) | st.floats(1e-4, 3)  # HiGHS ignores costs below 1e-7

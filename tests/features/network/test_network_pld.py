@@ -27,7 +27,7 @@ import mapgauge as mg
 from mapgauge.demo import demo_world
 from mapgauge.features.network import runs
 from mapgauge.features.network.effort import Effort
-from mapgauge.features.network.network_pld import GAP, PARTS, NetworkParts, solve_network
+from mapgauge.features.network.network_pld import GAP, PARTS, solve_network
 from mapgauge.features.network.points import PointAssignment, assign_points
 from mapgauge.features.network.sides import Network, side_of
 
@@ -68,10 +68,10 @@ def test_what_a_link_costs() -> None:
     truth = whole(LINE)
     assert distance(truth, truth, break_cost=0.5).value == 0
     half = distance(whole(LINE[:31]), truth, break_cost=0.5)
-    assert half.parts == NetworkParts(0.0, 0.0, 15.0, 0.0, 0.25)  # half a link, and 30 points
+    assert half.parts == mg.NetworkParts(0.0, 0.0, 15.0, 0.0, 0.25)  # half a link, and 30 points
     # A cut between two points costs the break cost. A cut at a shared point is one point too many, with its link.
     cut = distance(whole(LINE[:30], LINE[30:]), truth, break_cost=0.5)
-    assert cut.parts == NetworkParts(0.0, 0.0, 0.0, 0.0, 0.5)
+    assert cut.parts == mg.NetworkParts(0.0, 0.0, 0.0, 0.0, 0.5)
     shared = distance(whole(LINE[:31], LINE[30:]), truth, break_cost=0.5)
     assert shared.value == pytest.approx(0.5 + 1.5 * 0.5)
     # A ring that is predicted as an open line lacks one link.
@@ -329,9 +329,7 @@ def test_results_pool() -> None:
     assert isinstance(pooled, mg.NetworkPldResult)
     assert (pooled.value, pooled.break_count, pooled.overlaps) == (1.0, 2, ())
     assert pooled.split_entropy == pytest.approx((one.split + two.split) / 122)
-    with pytest.raises(
-        mg.InvalidInput, match="cannot pool network PLD of cutoff 1.5, break cost 0.5 with network PLD of"
-    ):
+    with pytest.raises(mg.InvalidInput, match=r"cannot pool .*break cost 0.5"):
         one + mg.network_pld([LINE], [LINE], break_cost=1.0)
     with pytest.raises(TypeError):
         one + 1

@@ -11,7 +11,6 @@ from tests.streaming.worlds import in_chunks, same, write_folder
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.features.network.network_pld import PARTS
 from mapgauge.report import write_report
 
 World = tuple[mg.MapFrames, mg.MapFrames]
@@ -49,7 +48,7 @@ def test_its_values_are_those_of_the_frames(some_frames: World) -> None:
         assert values["split_entropy"] == pytest.approx(pooled.split_entropy, rel=1e-12)
         assert values["merge_entropy"] == pytest.approx(pooled.merge_entropy, rel=1e-12)
         assert (values["break_count"], values["false_join_count"]) == (pooled.break_count, pooled.false_join_count)
-        parts = [values[f"network_{part}"] or 0.0 for part in PARTS]
+        parts = [values[f"network_{part}"] or 0.0 for part in mg.NetworkParts._fields]
         assert sum(parts) == pytest.approx(values["network_pld"])
 
 

@@ -10,7 +10,6 @@ from tests.lane_worlds import both, plain_scores, world
 
 import mapgauge as mg
 from mapgauge.frames.lane_classes import TRAFFIC_ELEMENTS
-from mapgauge.frames.links import Links
 from mapgauge.metrics.table import METRICS, chosen_metrics
 from mapgauge.protocols import PROTOCOLS
 
@@ -140,9 +139,9 @@ def test_only_protocols_of_lanes_compute_them() -> None:
 
 
 def test_what_a_protocol_of_lanes_refuses() -> None:
-    with pytest.raises(mg.InvalidInput, match="top_ll: rules must be 'v1.0' or 'v1.1', got 'v3'"):
+    with pytest.raises(mg.InvalidInput, match=r"top_ll: rules must be .*got 'v3'"):
         V11.replace(settings={"top_ll": {"rules": "v3"}})
-    with pytest.raises(mg.InvalidInput, match="part must be 'near' or 'far' or 'intersection' or 'elsewhere', got"):
+    with pytest.raises(mg.InvalidInput, match="part must be 'near'"):
         V11.replace(part="left")
     with pytest.raises(mg.InvalidInput, match="unknown protocol 'paper-60x30-near'"):
         mg.protocol("paper-60x30-near")
@@ -183,7 +182,7 @@ def test_lanes_in_intersections_and_elsewhere(version: str) -> None:
     lane = truth.label == truth.classes.index("centerline")
     assert parts[0].classes["centerline"]["truth"] == np.count_nonzero(truth.intersection & lane)
     assert all(part.mean["top_ll"] is not None for part in parts)
-    with pytest.raises(mg.InvalidInput, match="truth: the lanes have no flag that says which lie in intersections"):
+    with pytest.raises(mg.InvalidInput, match=r"truth: .*lie in intersections"):
         mg.evaluate(predictions, replace(truth, intersection=None), f"openlanev2-v{version}-elsewhere")
 
 
@@ -245,8 +244,8 @@ def test_the_closing_point_of_true_areas() -> None:
 
 def test_links_of_other_kinds_do_not_count() -> None:
     assert TRUTH.links is not None
-    others = Links.of([0, 0], [3, 4], weight=[1, 1], kind=["left", "right"])
-    joined = Links.of(
+    others = mg.Links.of([0, 0], [3, 4], weight=[1, 1], kind=["left", "right"])
+    joined = mg.Links.of(
         [*TRUTH.links.source, *others.source],
         [*TRUTH.links.target, *others.target],
         kind=[*TRUTH.links.kind.tolist(), *others.kind.tolist()],

@@ -9,10 +9,10 @@ from functools import cache
 from typing import Any
 
 import pytest
+from tests.lane_frames import AREAS, TRAFFIC_ELEMENTS
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.frames.lane_classes import AREAS, TRAFFIC_ELEMENTS
 
 pytestmark = needs_data("lanes_reference")
 FOLDER = DATA / "lanes_reference"

@@ -12,8 +12,9 @@ import pytest
 from tests.shared_data import DATA, needs_data
 
 import mapgauge as mg
-from mapgauge.features.priors import STATES
-from mapgauge.features.priors.states import PARTS
+
+STATES = ("kept", "moved", "inserted", "deleted")
+PARTS = ("kept", "moved", "inserted", "stale", "invented")
 
 FOLDER = "prior_reference"
 NEEDED = needs_data(FOLDER)
@@ -299,14 +300,14 @@ def test_other_input_is_refused() -> None:
         mg.mean_accuracy([True], [True, False])
     truth = dividers(0)
     results = mg.evaluate(truth.with_confidence(1), truth, DIVIDERS, metrics=["pld"])
-    with pytest.raises(mg.InvalidInput, match="same must be a number from 0 to 1, got 2"):
+    with pytest.raises(mg.InvalidInput, match=r"same must be .*got 2"):
         mg.changes(results, truth, same=2)
-    with pytest.raises(mg.InvalidInput, match="no frame of the prior is in the truth"):
+    with pytest.raises(mg.InvalidInput, match="no frame of the prior"):
         mg.changes(results, mg.MapFrames.of({"z": {"divider": [at(0)]}}))
     with pytest.raises(mg.InvalidInput, match="results: expected Results from evaluate\\(\\), got MapFrames"):
         mg.changes(truth, truth)  # type: ignore[arg-type]
     squared = mg.evaluate(truth.with_confidence(1), truth, mg.protocol(DIVIDERS, order=2), metrics=["pld"])
-    with pytest.raises(mg.InvalidInput, match="changes need order 1 and a cutoff, got order 2"):
+    with pytest.raises(mg.InvalidInput, match=r"need order 1 .*got order 2"):
         mg.changes(squared, truth)
 
 

@@ -234,9 +234,9 @@ def test_only_inserted_lines_count() -> None:
     marked = mg.mark_ignored(truth, prior)
     assert pld_of(truth.with_confidence(1), marked) == 0
     assert pld_of(prior.with_confidence(1), marked) == 1  # the copy has only a line that is gone
-    with pytest.raises(mg.InvalidInput, match="only must be one or more of kept, moved, inserted, got 'deleted'"):
+    with pytest.raises(mg.InvalidInput, match=r"only must be .*got 'deleted'"):
         mg.mark_ignored(truth, prior, "deleted")
-    with pytest.raises(mg.InvalidInput, match="2 lines are ignored, and a prior has no such lines"):
+    with pytest.raises(mg.InvalidInput, match="2 lines are ignored"):
         mg.mark_ignored(truth, marked)
 
 

@@ -187,7 +187,7 @@ def test_a_value_that_is_lost_on_the_way_is_named(folder: Path) -> None:
 def test_results_without_a_common_metric_are_refused(folder: Path) -> None:
     first = mg.evaluate(folder / "good.json", folder / "truth.geojson", metrics=["pld"])
     second = mg.evaluate(folder / "good.json", folder / "truth.geojson", metrics=["ap_chamfer"])
-    with pytest.raises(mg.InvalidInput, match="no metric in common.* The first have pld, the second ap_chamfer"):
+    with pytest.raises(mg.InvalidInput, match="no metric in common"):
         mg.explain(first, second)
 
 

@@ -17,8 +17,6 @@ from mapgauge.cameras.projection import ground_lines, project
 from mapgauge.demo import demo_world
 from mapgauge.features.rerun.lines import dashes
 from mapgauge.features.rerun.recording import record
-from mapgauge.frames.map_frames import MapFrames
-from mapgauge.geometry.polylines import Polylines
 from mapgauge.markup import stroke_width
 from mapgauge.metrics.colours import FOUND, MISSED
 from mapgauge.metrics.table import colours_of
@@ -32,13 +30,13 @@ EMPTY = 4  # a frame without lines
 
 
 @pytest.fixture(scope="module")
-def world() -> tuple[MapFrames, MapFrames]:
+def world() -> tuple[mg.MapFrames, mg.MapFrames]:
     x, y = demo_world(COUNT, predictions=20)
     return x.keep(x.frame != EMPTY), y.keep(y.frame != EMPTY)
 
 
 @pytest.fixture(scope="module")
-def results(world: tuple[MapFrames, MapFrames]) -> mg.Results:
+def results(world: tuple[mg.MapFrames, mg.MapFrames]) -> mg.Results:
     return mg.evaluate(*world)
 
 
@@ -82,7 +80,7 @@ def recording(results: mg.Results, tmp_path_factory: pytest.TempPathFactory) -> 
     return Recording(path)
 
 
-def lines_of(side: MapFrames, frame: int, class_name: str) -> list[Any]:
+def lines_of(side: mg.MapFrames, frame: int, class_name: str) -> list[Any]:
     rows = np.flatnonzero((side.frame == frame) & (side.label == side.classes.index(class_name)))
     return [side.polylines[k] for k in rows.tolist()]
 
@@ -98,7 +96,7 @@ def test_the_command_of_the_kit_verifies_a_recording(results: mg.Results, tmp_pa
     assert "1 file verified without error" in done.stdout + done.stderr
 
 
-def test_lines_are_batches_of_a_class(recording: Recording, world: tuple[MapFrames, MapFrames]) -> None:
+def test_lines_are_batches_of_a_class(recording: Recording, world: tuple[mg.MapFrames, mg.MapFrames]) -> None:
     _, truth = world
     for class_name in truth.classes:
         strips = recording.batches(f"world/ego/truth/{class_name}", "LineStrips3D:strips")
@@ -158,7 +156,9 @@ def test_a_frame_without_lines_has_empty_batches(recording: Recording) -> None:
     assert [batch[EMPTY] for batch in batches] == [[]] * 7
 
 
-def test_predictions_have_confidences_and_causes(recording: Recording, world: tuple[MapFrames, MapFrames]) -> None:
+def test_predictions_have_confidences_and_causes(
+    recording: Recording, world: tuple[mg.MapFrames, mg.MapFrames]
+) -> None:
     x, _ = world
     entity = "world/ego/predictions/divider"
     rows = np.flatnonzero((x.frame == 2) & (x.label == x.classes.index("divider")))
@@ -199,7 +199,7 @@ def test_matches_join_points_of_both_sides(recording: Recording, results: mg.Res
                 assert tuple(np.round(np.array(end[:2], np.float64), 3)) in points
 
 
-def test_the_world_begins_at_the_first_pose(recording: Recording, world: tuple[MapFrames, MapFrames]) -> None:
+def test_the_world_begins_at_the_first_pose(recording: Recording, world: tuple[mg.MapFrames, mg.MapFrames]) -> None:
     poses = world[1].poses
     assert poses is not None
     moves = np.array(recording.batches("world/ego", "Transform3D:translation"))[:, 0]
@@ -209,7 +209,7 @@ def test_the_world_begins_at_the_first_pose(recording: Recording, world: tuple[M
     np.testing.assert_allclose(columns, poses[:, :3, :3].transpose(0, 2, 1), atol=1e-6)
 
 
-def test_poses_far_from_the_origin_keep_their_steps(world: tuple[MapFrames, MapFrames], tmp_path: Path) -> None:
+def test_poses_far_from_the_origin_keep_their_steps(world: tuple[mg.MapFrames, mg.MapFrames], tmp_path: Path) -> None:
     """Coordinates of UTM have steps of half a metre in float32."""
     x, y = (side.between(slice(0, 5)) for side in world)
     assert y.poses is not None
@@ -220,13 +220,15 @@ def test_poses_far_from_the_origin_keep_their_steps(world: tuple[MapFrames, MapF
     np.testing.assert_allclose(moves, y.poses[:, :3, 3] - y.poses[0, :3, 3], atol=1e-3)
 
 
-def test_frames_have_a_number_and_a_time(recording: Recording, world: tuple[MapFrames, MapFrames]) -> None:
+def test_frames_have_a_number_and_a_time(recording: Recording, world: tuple[mg.MapFrames, mg.MapFrames]) -> None:
     stamps = recording.batches("world/ego", "time")
     assert world[1].timestamps is not None
     assert stamps == (world[1].timestamps * 1000).tolist()
 
 
-def test_frames_are_in_the_order_of_time_within_their_scene(world: tuple[MapFrames, MapFrames], tmp_path: Path) -> None:
+def test_frames_are_in_the_order_of_time_within_their_scene(
+    world: tuple[mg.MapFrames, mg.MapFrames], tmp_path: Path
+) -> None:
     shuffled = np.random.default_rng(1).permutation(COUNT).tolist()
     x, y = (side.at(shuffled) for side in world)
     results = mg.evaluate(x, y)
@@ -241,7 +243,9 @@ def test_frames_are_in_the_order_of_time_within_their_scene(world: tuple[MapFram
         assert tokens == [token for token in world[1].tokens if token in tokens]
 
 
-def test_frames_without_poses_and_times_have_numbers_only(world: tuple[MapFrames, MapFrames], tmp_path: Path) -> None:
+def test_frames_without_poses_and_times_have_numbers_only(
+    world: tuple[mg.MapFrames, mg.MapFrames], tmp_path: Path
+) -> None:
     x, y = (replace(side.between(slice(0, 3)), poses=None, scenes=None, timestamps=np.arange(3)) for side in world)
     mg.write_rerun(mg.evaluate(x, y), tmp_path / "drive.rrd")
     recording = Recording(tmp_path / "drive.rrd")
@@ -274,7 +278,7 @@ def test_the_length_of_blocks_changes_nothing(results: mg.Results, recording: Re
     assert Recording(tmp_path / "drive.rrd").columns == recording.columns
 
 
-def test_axes_with_y_forward_are_turned(world: tuple[MapFrames, MapFrames], tmp_path: Path) -> None:
+def test_axes_with_y_forward_are_turned(world: tuple[mg.MapFrames, mg.MapFrames], tmp_path: Path) -> None:
     x, y = (side.between(slice(0, 2)).rotate(90) for side in world)
     assert y.forward == "y"
     mg.write_rerun(mg.evaluate(x, y), tmp_path / "turned.rrd")
@@ -294,7 +298,7 @@ def test_axes_with_y_forward_are_turned(world: tuple[MapFrames, MapFrames], tmp_
 
 def test_odd_names_of_classes_are_parts_of_paths(tmp_path: Path) -> None:
     lines = {"a/b #1\n\udcff": [[[0, 0], [9, 0]]], "日本": [[[0, 1], [9, 1]]]}
-    truth = MapFrames.of({"to\udcffken": lines})
+    truth = mg.MapFrames.of({"to\udcffken": lines})
     results = mg.evaluate(truth.with_confidence(1), truth, mg.protocol("paper-60x30", classes=tuple(lines)))
     mg.write_rerun(results, tmp_path / "drive.rrd")
     entities = [entity for entity in Recording(tmp_path / "drive.rrd").columns if "/truth/" in entity]
@@ -304,7 +308,7 @@ def test_odd_names_of_classes_are_parts_of_paths(tmp_path: Path) -> None:
 @pytest.mark.needs_feature("network")
 def test_a_map_begins_at_its_first_point(tmp_path: Path) -> None:
     corner = np.array([691_607.25, 5_334_760.5])
-    truth = MapFrames.of({"map": {"divider": [corner + np.array([[0.0, 0.0], [9.0, 0.1]])]}})
+    truth = mg.MapFrames.of({"map": {"divider": [corner + np.array([[0.0, 0.0], [9.0, 0.1]])]}})
     mg.write_rerun(mg.evaluate(truth.with_confidence(1), truth, mg.protocol("map")), tmp_path / "map.rrd")
     recording = Recording(tmp_path / "map.rrd")
     (strips,) = recording.batches("world/ego/truth/divider", "LineStrips3D:strips")
@@ -312,7 +316,7 @@ def test_a_map_begins_at_its_first_point(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def rig(world: tuple[MapFrames, MapFrames], tmp_path: Path) -> Path:
+def rig(world: tuple[mg.MapFrames, mg.MapFrames], tmp_path: Path) -> Path:
     return nuscenes_rig(tmp_path / "nuscenes", world[1].between(slice(0, 12)))
 
 
@@ -353,7 +357,7 @@ def test_a_camera_sees_lines_where_they_are_projected(results: mg.Results, rig: 
     frame = open_rig(rig, results.tokens).frame(results.tokens[1])
     assert frame is not None
     image = next(image for image in frame.images if image.camera == "CAM_FRONT")
-    lines = project(ground_lines(Polylines.of([[point[:2], point[:2] + 1]]), np.eye(4)), frame, image)
+    lines = project(ground_lines(mg.Polylines.of([[point[:2], point[:2] + 1]]), np.eye(4)), frame, image)
     np.testing.assert_allclose(seen[:2] / seen[2], lines.points[0], atol=1e-3)
 
 

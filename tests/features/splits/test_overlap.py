@@ -127,7 +127,7 @@ def test_cities_are_not_compared(world: tuple[mg.MapFrames, mg.MapFrames], tmp_p
     (tmp_path / "tags.csv").write_text(
         "scene,city\nval-scene-0000,b\ntrain-scene-0000,b\ntrain-scene-0001,b\n", encoding="utf-8"
     )
-    with pytest.raises(mg.InvalidInput, match="10 of 20 frames of .* have no city, such as val-scene-0001-0"):
+    with pytest.raises(mg.InvalidInput, match=r"10 of 20 frames .*val-scene-0001-0"):
         mg.splits(train, val, tags=mg.read_tags(tmp_path / "tags.csv"))
 
 
@@ -201,7 +201,7 @@ def test_proposals_that_cannot_be_made_are_refused() -> None:
             mg.propose(truth, shares=wrong)
     with pytest.raises(mg.InvalidInput, match="splits must be from 0 m"):
         mg.propose(truth, margin=300)
-    with pytest.raises(mg.InvalidInput, match="no frames are left for test: 10 frames lie in 2 squares of 200 m"):
+    with pytest.raises(mg.InvalidInput, match="no frames are left for test"):
         mg.propose(truth.at(range(10)))
     assert "shares are more than 5% from the wanted ones" in mg.propose(truth, shares={"a": 0.9, "b": 0.1}).notes[0]
     with pytest.raises(mg.InvalidInput, match="no poses"):

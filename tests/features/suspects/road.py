@@ -3,11 +3,10 @@
 from dataclasses import replace
 
 import numpy as np
+from tests.arrays import Points
 
 import mapgauge as mg
 from mapgauge.geometry.cropping import crop_polylines
-from mapgauge.geometry.polylines import Polylines
-from mapgauge.typing import Points
 
 FRAMES = 8  # of a scene
 STEP = 6.0  # metres from frame to frame
@@ -45,7 +44,7 @@ def frames_of(scenes: list[Lines]) -> mg.MapFrames:
             names.append(f"scene-{s}")
             groups = {}
             for name in CLASSES:
-                cut, _ = crop_polylines(Polylines.of([line - ego for line in lines[name]]), (60.0, 30.0))
+                cut, _ = crop_polylines(mg.Polylines.of([line - ego for line in lines[name]]), (60.0, 30.0))
                 groups[name] = [
                     cut[i] for i in range(len(cut)) if np.hypot(*(cut[i][-1] - cut[i][0])) > 2 or len(cut[i]) > 3
                 ]
@@ -70,7 +69,7 @@ def method(rng: np.random.Generator, noise: float = 0.1, missed: float = 0.1) ->
     coords = there.polylines.coords + np.repeat(
         rng.normal(0, noise, (len(kept), 2)), np.diff(there.polylines.offsets), axis=0
     )
-    seen = replace(there, polylines=Polylines(coords, there.polylines.offsets), poses=None, name="")
+    seen = replace(there, polylines=mg.Polylines(coords, there.polylines.offsets), poses=None, name="")
     return seen.with_confidence(rng.uniform(0.5, 0.9, len(kept))).keep(kept)
 
 

@@ -9,10 +9,8 @@ import pytest
 from tests.features.suspects import road
 
 import mapgauge as mg
-from mapgauge.errors import InvalidInput
 from mapgauge.features.suspects.saving import Corrections, savings
 from mapgauge.frames.alignment import add_instances
-from mapgauge.geometry.polylines import Polylines
 
 
 @pytest.fixture
@@ -83,7 +81,7 @@ def test_a_shift_of_all_lines_is_the_methods_own(rng: np.random.Generator) -> No
     results = []
     for _ in range(2):
         x = road.method(rng)
-        moved = Polylines(x.polylines.coords + np.array([0.0, 0.8]), x.polylines.offsets)
+        moved = mg.Polylines(x.polylines.coords + np.array([0.0, 0.8]), x.polylines.offsets)
         results.append(mg.evaluate(replace(x, polylines=moved), truth, metrics=["pld"]))
     assert mg.suspicious_truth(results, names=["A", "B"]).places == ()
 
@@ -162,7 +160,7 @@ def test_without_poses_each_frame_is_a_place_of_its_own(rng: np.random.Generator
     assert found.sentence.startswith(f"{len(found.places)} lines of single frames where the truth may be wrong: ")
     assert "There are no poses, so frames were not placed in the world" in found.sentence
     assert all(np.isnan(place.x) for place in found.places)
-    with pytest.raises(InvalidInput, match="no poses, so suspicious lines have no place in the world"):
+    with pytest.raises(mg.InvalidInput, match="no poses"):
         found.save(tmp_path / "places.geojson")
     given = mg.suspicious_truth(results, names=["A", "B"], poses=truth)
     assert given.has_poses
@@ -177,7 +175,7 @@ def test_geojson_has_a_line_for_each_place(methods: list[mg.Results], tmp_path: 
     assert [feature["properties"]["rank"] for feature in document["features"]] == [1, 2, 3]
     coordinates = document["features"][0]["geometry"]["coordinates"]
     assert np.array(coordinates) == pytest.approx(found.places[0].line, abs=1e-3)
-    with pytest.raises(InvalidInput, match="is no format of suspicious places"):
+    with pytest.raises(mg.InvalidInput, match="is no format of suspicious places"):
         found.save(tmp_path / "places.csv")
 
 
@@ -188,20 +186,20 @@ def test_places_are_ranked_by_what_correcting_them_saves(methods: list[mg.Result
 
 
 def test_one_method_is_refused(methods: list[mg.Results]) -> None:
-    with pytest.raises(InvalidInput, match="needs two or more, got 1"):
+    with pytest.raises(mg.InvalidInput, match="needs two or more, got 1"):
         mg.suspicious_truth(methods[:1])
 
 
 def test_different_truth_is_refused(rng: np.random.Generator) -> None:
     one = mg.evaluate(road.method(rng), road.wrong_truth(), metrics=["pld"])
     two = mg.evaluate(road.method(rng), exact(), metrics=["pld"])
-    with pytest.raises(InvalidInput, match="A and B have different truth"):
+    with pytest.raises(mg.InvalidInput, match="A and B have different truth"):
         mg.suspicious_truth([one, two], names=["A", "B"])
 
 
 def test_results_without_pld_are_refused(rng: np.random.Generator) -> None:
     results = [mg.evaluate(road.method(rng), exact(), metrics=["ap_chamfer"]) for _ in range(2)]
-    with pytest.raises(InvalidInput, match="A: these results have no PLD"):
+    with pytest.raises(mg.InvalidInput, match="A: these results have no PLD"):
         mg.suspicious_truth(results, names=["A", "B"])
 
 
@@ -218,10 +216,10 @@ def test_copies_of_one_method_are_refused_because_their_agreement_says_nothing(r
     one, other = road.method(rng), road.method(rng)
     assert one.confidence is not None
     surest = one.keep(one.confidence > 0.6).with_confidence(0.9)
-    rounded = replace(one, polylines=Polylines(one.polylines.coords.round(6), one.polylines.offsets))
+    rounded = replace(one, polylines=mg.Polylines(one.polylines.coords.round(6), one.polylines.offsets))
     for copy in (one, surest, rounded):
         results = [mg.evaluate(x, truth, metrics=["pld"]) for x in (one, other, copy)]
-        with pytest.raises(InvalidInput, match="A and C have the same lines, to a centimetre: 100 % of those of "):
+        with pytest.raises(mg.InvalidInput, match="A and C have the same lines"):
             mg.suspicious_truth(results, names=["A", "B", "C"])
 
 

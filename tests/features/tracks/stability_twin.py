@@ -5,15 +5,16 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.arrays import Floats, Points
 
+import mapgauge as mg
 from mapgauge.features.tracks.consistent_ap import APPEARED, BETA, OMEGA, PLACES, _tracks, assigned
 from mapgauge.geometry.cropping import check_region
-from mapgauge.metrics.groups import Groups
-from mapgauge.protocols import Protocol
-from mapgauge.typing import Bounds, Floats, Points
+from mapgauge.plugin import Groups
+from mapgauge.typing import Bounds
 
 
-def slow_sums(groups: Groups, protocol: Protocol, interval: int) -> Floats:
+def slow_sums(groups: Groups, protocol: mg.Protocol, interval: int) -> Floats:
     """Return the sums over the pairs of each anchor frame and class of a scene."""
     sums = np.zeros((len(groups.bounds), 6))
     assert groups.poses is not None

@@ -12,7 +12,6 @@ from tests.integrations.batches import FRAMES, batch_of, of_frames, tracked_worl
 import mapgauge as mg
 from mapgauge.results.flat import flat
 from mapgauge.scoring.scene_frames import SceneFrames
-from mapgauge.training.accumulator import Accumulator
 
 PREDICTIONS, TRUTH = tracked_world()
 TOKENS = TRUTH.tokens
@@ -24,11 +23,11 @@ PROTOCOL = mg.protocol(
 LINE = [[0.0, 0.0], [9.0, 0.0]]
 
 
-def made(metrics: tuple[str, ...] = METRICS, protocol: mg.Protocol = PROTOCOL, **settings: Any) -> Accumulator:
-    return Accumulator(protocol, metrics=metrics, **settings)
+def made(metrics: tuple[str, ...] = METRICS, protocol: mg.Protocol = PROTOCOL, **settings: Any) -> mg.Accumulator:
+    return mg.Accumulator(protocol, metrics=metrics, **settings)
 
 
-def fill(accumulator: Accumulator, tokens: tuple[str, ...], size: int = 5) -> Accumulator:
+def fill(accumulator: mg.Accumulator, tokens: tuple[str, ...], size: int = 5) -> mg.Accumulator:
     for start in range(0, len(tokens), size):
         some = tokens[start : start + size]
         batch = batch_of(PREDICTIONS, some, tracks=True), batch_of(TRUTH, some, tracks=True)
@@ -199,7 +198,7 @@ def test_what_a_scene_lacks_is_refused_and_leaves_no_trace(
 
 
 def test_tracks_of_some_frames_of_a_batch_are_refused() -> None:
-    with pytest.raises(mg.InvalidInput, match=r"truth\[1\] has no tracks, but other frames of the batch have them"):
+    with pytest.raises(mg.InvalidInput, match=r"truth\[1\] has no tracks"):
         made().update([PREDICTED] * 2, [TRUE, less(TRUE)])
 
 

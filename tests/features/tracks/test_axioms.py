@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.arrays import Floats
 from tests.features.tracks.track_cases import Side, distance, line, random_side
 from tests.triples import obey_the_axioms
 
 from mapgauge.features.tracks.track_scene import Candidates, assign_over_time
-from mapgauge.typing import Floats
 
 costs = st.sampled_from([0.0, 0.1, 0.5, 1.0, 4.0]) | st.floats(1e-4, 5)  # HiGHS ignores costs below 1e-7
 EPS = 1e-9

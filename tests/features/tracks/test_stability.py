@@ -14,7 +14,7 @@ from mapgauge.demo import demo_world
 from mapgauge.features.tracks import consistent_ap as line_profiles
 from mapgauge.features.tracks.consistent_ap import MAS
 from mapgauge.metrics.groups import group
-from mapgauge.metrics.metric import SumRows
+from mapgauge.plugin import SumRows
 from mapgauge.report import write_report
 
 PROTOCOL = mg.protocol("mas-60x30", classes=["divider"], settings={"mas": {"intervals": (1,)}})

@@ -12,7 +12,6 @@ from tests.report.test_file import Elements, contents
 from tests.tracked import EVIL, many_tracks, tracked_results, tracked_world
 
 import mapgauge as mg
-from mapgauge.errors import MissingDependency
 from mapgauge.features.tracks.strips import SCENES, strips_of
 from mapgauge.report import write_report
 
@@ -69,7 +68,7 @@ def test_without_the_solver_the_page_says_so(
     tracked: mg.Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(*_: object) -> None:
-        raise MissingDependency("a metric of tracks needs highspy", remedy="Install it")
+        raise mg.MissingDependency("a metric of tracks needs highspy", remedy="Install it")
 
     monkeypatch.setattr("mapgauge.features.tracks.strips.strips_of", missing)
     write_report(tracked, tmp_path / "report.html")

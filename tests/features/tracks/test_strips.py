@@ -8,7 +8,6 @@ from tests.tracked import tracked_results, tracked_world
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.errors import InvalidInput
 from mapgauge.features.tracks.strips import ABSENT, ALONE, Switch, scene_values, strips_of
 from mapgauge.results.scene_order import scene_frames, seconds_of
 
@@ -91,14 +90,14 @@ def test_the_unit_of_time_is_told_from_its_size() -> None:
 def test_what_has_no_strips_is_refused() -> None:
     predictions, truth = tracked_world()
     results = tracked_results(predictions, truth)
-    with pytest.raises(InvalidInput, match=r"no scene 's0-'; did you mean s0\?"):
+    with pytest.raises(mg.InvalidInput, match=r"no scene 's0-'; did you mean s0\?"):
         strips_of(results, "s0-")
-    with pytest.raises(InvalidInput, match="no scene 'Boston'; there are s0, s1"):
+    with pytest.raises(mg.InvalidInput, match="no scene 'Boston'; there are s0, s1"):
         strips_of(results, "Boston")
-    with pytest.raises(InvalidInput, match="does not hold the geometry"):
+    with pytest.raises(mg.InvalidInput, match="does not hold the geometry"):
         strips_of(results.without_data(), "s0")
     plain = mg.evaluate(predictions, truth, mg.protocol("paper-60x30", classes=["divider"]), metrics=["pld"])
-    with pytest.raises(InvalidInput, match=r"track_pld not found .* settings=\{\"track_pld\": \{\}\}"):
+    with pytest.raises(mg.InvalidInput, match=r"track_pld not found .* settings=\{\"track_pld\": \{\}\}"):
         strips_of(plain, "s0")
-    with pytest.raises(InvalidInput, match="truth: the frames have no scenes"):
+    with pytest.raises(mg.InvalidInput, match="truth: the frames have no scenes"):
         scene_frames(replace(truth, scenes=None), "s0")

@@ -21,7 +21,6 @@ from tests.features.tracks.track_cases import (
 )
 
 import mapgauge as mg
-from mapgauge.features.tracks.track_pld import Change, Stretch, TrackMatch
 from mapgauge.features.tracks.track_scene import number_tracks
 from mapgauge.metrics.groups import group
 
@@ -45,7 +44,7 @@ def test_a_switch_costs_the_same_whenever_it_happens(at: int) -> None:
     assert round(switched.normalised, 3) == 0.283
     assert switched.value == pytest.approx(kept.value + 0.5, abs=1e-12)
     assert switched.switch_count == 1
-    assert switched.changes == (Change(at, "a", "1", "2"),)
+    assert switched.changes == (mg.Change(at, "a", "1", "2"),)
     assert switched.pld == kept.pld == kept.normalised
     assert switched.inconsistency == switched.normalised - kept.normalised
 
@@ -74,8 +73,8 @@ def test_gaps_late_starts_and_early_ends_cost_what_is_missed() -> None:
         assert result.value == result.parts.missed == 0.5 * (10 - len(list(present)))
         assert result.switch_count == 0
     assert result.fragmentations == 1
-    assert result.tracks[0].stretches == (Stretch("1", 0, 2), Stretch(None, 3, 5), Stretch("1", 6, 9))
-    assert result.changes == (Change(3, "a", "1", None), Change(6, "a", None, "1"))
+    assert result.tracks[0].stretches == (mg.Stretch("1", 0, 2), mg.Stretch(None, 3, 5), mg.Stretch("1", 6, 9))
+    assert result.changes == (mg.Change(3, "a", "1", None), mg.Change(6, "a", None, "1"))
     # A gap in the truth is free as well, and is not a fragmentation.
     back = distance(truth, predictions, switch_cost=5.0)
     assert back.value == back.parts.false == 1.5
@@ -87,8 +86,8 @@ def test_two_exchanged_tracks_are_two_switches() -> None:
     result = distance(swapped(6, 4), truth, switch_cost=0.3)
     assert result.value == pytest.approx(0.6, abs=1e-15)
     assert result.switch_count == 2
-    assert result.changes == (Change(4, "a", "1", "2"), Change(4, "b", "2", "1"))
-    assert result.matches[4] == (TrackMatch("2", "a", 1.0), TrackMatch("1", "b", 1.0))
+    assert result.changes == (mg.Change(4, "a", "1", "2"), mg.Change(4, "b", "2", "1"))
+    assert result.matches[4] == (mg.TrackMatch("2", "a", 1.0), mg.TrackMatch("1", "b", 1.0))
     # It is cheaper to miss a short exchange than to switch twice.
     brief = sure([*swapped(6, 6)[0][:5], swapped(6, 0)[0][0]])
     missed = distance(brief, truth, switch_cost=3.0)
@@ -209,7 +208,7 @@ def test_scenes_pool_with_sum() -> None:
     assert isinstance(both, mg.TrackPldResult)
     assert both.value == one.value + two.value
     assert both.switch_count == 2
-    with pytest.raises(mg.InvalidInput, match=r"cannot pool T-PLD of cutoff 1\.5, switch cost 0\.5 with T-PLD of"):
+    with pytest.raises(mg.InvalidInput, match=r"cannot pool .*switch cost 0\.5"):
         one + distance(swapped(6, 4), truth, switch_cost=1.0)
 
 

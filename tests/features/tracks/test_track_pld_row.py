@@ -79,7 +79,7 @@ def test_it_is_computed_only_if_asked_for(tracked: World) -> None:
             mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": wrong}})
         with pytest.raises(mg.InvalidInput, match="switch_cost must be a number from 0"):
             mg.track_pld([], [], switch_cost=wrong)  # type: ignore[arg-type]
-    with pytest.raises(mg.InvalidInput, match="switch_cost needs order 1 and a cutoff, got order 2"):
+    with pytest.raises(mg.InvalidInput, match="switch_cost needs order 1"):
         mg.protocol("paper-60x30", settings={"track_pld": {"switch_cost": 0.5}}, order=2)
     with pytest.raises(mg.InvalidInput, match="switch_cost needs order 1 and a cutoff"):
         mg.protocol("maptr", settings={"track_pld": {"switch_cost": 0.5}})
@@ -305,9 +305,9 @@ def test_track_pld_explains_bad_arguments(tracked: World) -> None:
     ]:
         with pytest.raises(mg.InvalidInput, match=message):
             mg.track_pld(*wrong)
-    with pytest.raises(mg.InvalidInput, match="frame 0, must have one number for each track"):
+    with pytest.raises(mg.InvalidInput, match="one number for each track"):
         mg.track_pld([{"a": line}], [{"a": line}], confidence=[{"b": 1.0}])
     with pytest.raises(mg.InvalidInput, match="have their own confidences"):
         mg.track_pld(*one, confidence=[])
-    with pytest.raises(mg.InvalidInput, match=r"predictions 0 is 2.0, expected a number in \[0, 1\]"):
+    with pytest.raises(mg.InvalidInput, match=r"predictions 0 is 2.0"):
         mg.track_pld([{"a": line}], [{"a": line}], confidence=[{"a": 2.0}])

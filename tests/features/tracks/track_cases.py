@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.sparse import csr_array, eye_array, kron, vstack
+from tests.arrays import Floats
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.typing import Floats
 
 Frames = list[dict[str, Any]]
 Confidence = list[dict[str, float]]

@@ -7,7 +7,6 @@ import numpy as np
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
-from mapgauge.geometry.polylines import Polylines
 
 Worse = Callable[[mg.MapFrames, np.random.Generator], mg.MapFrames]
 
@@ -21,7 +20,7 @@ def jittering(frames: mg.MapFrames, rng: np.random.Generator) -> mg.MapFrames:
     """Every line is off by some 10 cm, by another offset in every frame."""
     sizes = np.diff(frames.polylines.offsets)
     offsets = np.repeat(rng.normal(0, 0.1, (len(sizes), 2)), sizes, axis=0)
-    return replace(frames, polylines=Polylines(frames.polylines.coords + offsets, frames.polylines.offsets))
+    return replace(frames, polylines=mg.Polylines(frames.polylines.coords + offsets, frames.polylines.offsets))
 
 
 def dropping(frames: mg.MapFrames, rng: np.random.Generator) -> mg.MapFrames:
@@ -43,7 +42,7 @@ def reversing(frames: mg.MapFrames, rng: np.random.Generator) -> mg.MapFrames:
             line = np.concatenate([line, line[:1]])
         return np.ascontiguousarray(line[::-1] if rng.random() < 0.5 else line)
 
-    return replace(frames, polylines=Polylines.of([changed(line) for line in frames.polylines]))
+    return replace(frames, polylines=mg.Polylines.of([changed(line) for line in frames.polylines]))
 
 
 def shuffled(frames: mg.MapFrames, rng: np.random.Generator, *, whole_frames: bool = True) -> mg.MapFrames:

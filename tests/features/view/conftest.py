@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FRAMES = 30
 SIZE: "ViewportSize" = {"width": 1400, "height": 1200}
 WINDOWS: list["BrowserContext"] = []
+POLL = 0.01  # seconds; servers of tests end at once
 PATIENCE = 30_000  # milliseconds; kernels may have to be compiled on a busy machine
 
 
@@ -63,7 +64,7 @@ def serving(*paths: Path, **settings: Any) -> Iterator[Server]:
 @contextmanager
 def serving_methods(methods: Sequence[Method], **settings: Any) -> Iterator[Server]:
     """Serve methods from a thread."""
-    server = Server(Explorer(methods, **settings).routes)
+    server = Server(Explorer(methods, **settings).routes, poll=POLL)
     thread = threading.Thread(target=server.run, kwargs={"until_closed": settings.get("tabs", False)})
     thread.start()
     try:
@@ -80,14 +81,6 @@ def close_pages_of(server: Server) -> None:
         for page in window.pages:
             if page.url.startswith(server.address):
                 page.goto("about:blank")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def hasty() -> Iterator[None]:
-    """Servers end at once. Each would wait for a fifth of a second."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mapgauge.features.view.server._POLL", 0.01)
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -131,9 +131,7 @@ def test_the_page_says_so_when_the_server_has_ended(show: Open, files: Path) -> 
     assert page.locator("#where-wrong").inner_text() == "The server has ended. Start mapgauge view again."
 
 
-def test_closing_the_last_tab_ends_the_server_and_loading_it_again_does_not(
-    show: Open, files: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_closing_the_last_tab_ends_the_server_and_loading_it_again_does_not(show: Open, files: Path) -> None:
     with serving(files / "good.mg", tabs=True) as server:
         tabs = server.tabs.seen
         page = show(server.address)
@@ -147,7 +145,7 @@ def test_closing_the_last_tab_ends_the_server_and_loading_it_again_does_not(
         until(lambda: len(tabs) == 1)
         assert not set(tabs) & before
         assert not server.tabs.ended()
-        monkeypatch.setattr("mapgauge.features.view.server._GRACE", 0.1)
+        server.tabs.grace = 0.1
         page.close()
         until(lambda: server.fileno() < 0)
 

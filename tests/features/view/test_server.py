@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from tests.features.view.conftest import FRAMES, serving, started
+from tests.features.view.conftest import FRAMES, POLL, serving, started
 
 import mapgauge as mg
 from mapgauge.features.view.server import Server, Tabs, as_json
@@ -272,7 +272,7 @@ def test_the_server_ends_some_time_after_the_last_tab(monkeypatch: pytest.Monkey
 
 def test_many_connections_at_once_wait_for_a_busy_server() -> None:
     """None is dropped or reset before the server accepts it, as some were while it was busy."""
-    server = Server({"values": lambda: as_json(1)})
+    server = Server({"values": lambda: as_json(1)}, poll=POLL)
     request = f"GET /{server.token}/values HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     with ExitStack() as stack:
         connections = []
@@ -309,7 +309,13 @@ def test_the_command_prints_its_address_and_a_tunnel_and_ends_with_an_interrupt(
 
 
 # The command, with a server that waits less for a page that is loaded again.
-HASTY = "from mapgauge.cli import main; from mapgauge.features.view import server; server._GRACE = 0.1; main()"
+HASTY = """
+from functools import partial
+from mapgauge.cli import main
+from mapgauge.features.view import server
+server.Tabs = partial(server.Tabs, grace=0.1)
+main()
+"""
 
 
 def test_the_command_ends_with_the_last_tab_if_asked(files: Path) -> None:
@@ -338,3 +344,15 @@ def test_a_command_of_the_page_serves(line: str, files: Path) -> None:
     words = [word.replace("8000", "0") for word in shlex.split(line) if word != "--no-browser"]
     with started(files, *words) as (_, address):
         assert status(address) == 200
+
+
+@pytest.mark.parametrize(("system", "shared"), [("linux", True), ("win32", False)])
+def test_no_other_program_can_take_the_port_of_the_view(system: str, shared: bool) -> None:
+    code = f"""
+import http.server, sys, numpy, mapgauge.views.report.pack
+sys.platform = {system!r}
+from mapgauge.features.view.server import Server
+print(Server.allow_reuse_address)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
+    assert ended.stdout.strip() == str(shared)

@@ -41,8 +41,6 @@ _REDIRECT = """<!DOCTYPE html>
 <meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0; url={address}"></head>
 <body><a href="{address}">mapgauge view</a></body></html>
 """
-_GRACE = 3.0  # seconds in which a page may be loaded again after it was closed
-_POLL = 0.2  # seconds between two looks at whether the server shall end
 
 
 @dataclass(frozen=True)
@@ -106,6 +104,7 @@ def in_thread(work: Callable[[], Outcome]) -> "Future[Outcome]":
 class Tabs:
     """The open tabs of the browser, so that the server can end with the last one."""
 
+    grace: float = 3.0  # seconds in which a page may be loaded again after it was closed
     seen: dict[str, float] = field(default_factory=dict)  # by tab: when it was heard of
     closed: float | None = None  # when the last one was closed
 
@@ -124,7 +123,7 @@ class Tabs:
         now = time.monotonic()
         for tab in [tab for tab, heard in self.seen.items() if now - heard > _SILENT]:
             self.close(tab)
-        return self.closed is not None and now - self.closed > _GRACE
+        return self.closed is not None and now - self.closed > self.grace
 
 
 class Server(ThreadingHTTPServer):
@@ -137,9 +136,13 @@ class Server(ThreadingHTTPServer):
     # So that a port can be taken again at once. On Windows another program could take it at the same time.
     allow_reuse_address = sys.platform != "win32"
 
-    def __init__(self, routes: Routes, port: int = 0) -> None:
-        """Bind to a port of this machine; 0 takes a free one."""
+    def __init__(self, routes: Routes, port: int = 0, poll: float = 0.2) -> None:
+        """Bind to a port of this machine; 0 takes a free one.
+
+        ``poll`` is the time in seconds between two looks at whether the server shall end.
+        """
         self.routes = routes
+        self.poll = poll
         self.token: str = secrets.token_urlsafe(18)
         self.tabs: Tabs = Tabs()
         try:
@@ -176,13 +179,13 @@ class Server(ThreadingHTTPServer):
         if until_closed:
             threading.Thread(target=self._wait_for_tabs, daemon=True).start()
         try:
-            self.serve_forever(poll_interval=_POLL)
+            self.serve_forever(poll_interval=self.poll)
         finally:
             self.server_close()
 
     def _wait_for_tabs(self) -> None:
         while not self.tabs.ended():
-            time.sleep(_POLL)
+            time.sleep(self.poll)
         self.shutdown()
 
     def handle_error(self, request: Any, client_address: Any) -> None:

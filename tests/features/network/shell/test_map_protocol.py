@@ -9,7 +9,6 @@ import pytest
 from tests.cli.conftest import Run
 
 import mapgauge as mg
-from mapgauge.views.figures.birdseye import view_of
 
 
 def drawn(path: Path, shift: float = 0.0, classes: tuple[str, ...] = ("kerb", "fence"), **more: Any) -> Path:
@@ -42,9 +41,9 @@ def test_all_classes_are_compared_and_predictions_without_confidences_are_certai
     assert results.mean["network_median_across"] == pytest.approx(0.5, abs=0.01)
     assignment = results.assignment("map")
     assert not assignment.ego
-    view = view_of([assignment], 0.0, None, None)
-    assert not view.ego
-    assert view.region == pytest.approx((-2, -2, 42, 12.5))
+    (axes,) = mg.plot.frame(assignment).axes
+    assert (*axes.get_xlim(), *axes.get_ylim()) == pytest.approx((-2, 42, -2, 12.5), abs=1)
+    assert "ego" not in [text.get_text() for legend in axes.figure.legends for text in legend.get_texts()]
 
 
 def test_one_command_gives_a_number_and_a_picture(tmp_path: Path, run: Run) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
+from tests.lane_frames import TRAFFIC_ELEMENTS
 from tests.lane_worlds import write_pickles
 
 import mapgauge as mg
-from mapgauge.frames.lane_classes import TRAFFIC_ELEMENTS
 
 V11, V21 = "openlanev2-v1.1", "openlanev2-v2.1"
 
