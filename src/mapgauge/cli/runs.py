@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mapgauge.answers.answer import Answer
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One method by one protocol."""
 
@@ -39,7 +39,7 @@ class Run:
     work: Path | None = None  # the folder of finished chunks
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunPlan:
     """All runs: each method by each protocol, protocol by protocol for each method."""
 
@@ -162,9 +162,9 @@ def evaluate_runs(
     done: list[Results] = []
     reported: set[Finding] = set()
     if isinstance(sides, Streamed):
-        evaluated = _streamed(plan, runs, sides, watch)
+        evaluated = _streamed(plan, runs, sides, watch=watch)
     else:
-        evaluated = _in_memory(plan, runs, sides, watch)
+        evaluated = _in_memory(plan, runs, sides, watch=watch)
     for run, results in zip(runs, evaluated, strict=True):
         with watch.attempt():
             watch.new_findings([finding for finding in results.findings if finding not in reported])

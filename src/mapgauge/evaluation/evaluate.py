@@ -192,7 +192,7 @@ def evaluate_frames(
     scored together.
     """
     if noted is None:
-        noted = checked_metadata(None)
+        noted = checked_metadata(given=None)
     date, metadata = noted
     if scenes is not None:
         truth = with_scenes(truth, scenes)
@@ -214,9 +214,9 @@ def evaluate_frames(
     ties = ties_by_file(data, metrics, scores.only(metrics), workers=workers)
     rows = MemoryRows(y.tokens, y.scenes, scores, drive=Drive.of(x, y))
     return Results(
-        protocol,
-        metrics,
-        y.classes,
+        protocol=protocol,
+        metrics=metrics,
+        class_names=y.classes,
         ranges=rings,
         records=InputRecords.of(predictions, truth, uses_tracks(metrics)),
         frames_missing=len(tokens_without(truth, predictions)),
@@ -246,7 +246,7 @@ def with_metrics(results: Results, metrics: Sequence[str], workers: int | None =
     if set(lacking) <= set(rows.metrics):
         totals = partial(_totals_with, results, totals_of(rows, lacking, results.protocol), names)
         return replace(results, metrics=names, totals_from=totals)
-    rows = _RowsScoredLater(results, names, lacking, workers)
+    rows = _RowsScoredLater(results, names, lacking, workers=workers)
     if set(lacking) <= set(results.extra):
         return replace(results, metrics=names, rows=rows)
     _ = rows.scores  # an error is raised here

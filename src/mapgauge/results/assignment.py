@@ -1,14 +1,15 @@
 """The assignment of predictions to truth in one frame, with the matched points. Figures and the report draw it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise, repeat
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from mapgauge.frames.instances import Instance, is_box
 from mapgauge.frames.links import FrameLink
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import ranges
 from mapgauge.markup import shortened
 from mapgauge.metrics.assigned import assigned
@@ -16,7 +17,7 @@ from mapgauge.metrics.groups import Block, Groups
 from mapgauge.protocols import Protocol
 from mapgauge.results.drawn_links import drawn_links
 from mapgauge.results.notebook import assignment_html
-from mapgauge.typing import Floats, Forward, Indices, Pairs
+from mapgauge.typing import Floats, Forward, Indices, Pairs, Points
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +36,7 @@ class Match:
         return f"<Match {shortened(self.class_name)}: {ends}, distance {self.distance:.3f}, {len(self.pairs)} points>"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Assignment:
     """One frame as it was compared: resampled polylines without closing points, and their matches.
 
@@ -80,52 +81,67 @@ def match_frames(block: Block, protocol: Protocol, cutoff: float | None) -> list
     groups = block.lines
     classes = len(truth.classes)
     place = places_of(groups, classes)
-    order = groups.by_row
-    if cutoff is None:
-        matches = []
-    else:
+    matches: list[list[Match]] = [[] for _ in truth.tokens]
+    if cutoff is not None and classes:
         matches = _matches(groups, place, truth.classes, protocol=protocol, cutoff=cutoff)
-    ends = groups.polylines.offsets[1:] - groups.repeats
-    spans = zip(groups.polylines.offsets[order].tolist(), ends[order].tolist(), strict=True)
-    points = [groups.polylines.coords[start:end] for start, end in spans]
-    boxes = [np.bincount(side.frame[is_box(side)], minlength=len(truth)).tolist() for side in (predictions, truth)]
-    of_groups = groups.bounds.tolist()
+    points = _points_of(groups)
+    boxes_of_x, boxes_of_y = (
+        np.bincount(side.frame[is_box(side)], minlength=len(truth)).tolist() for side in (predictions, truth)
+    )
+    bounds = groups.bounds.tolist()  # of each frame and class
     assignments = []
-    for f, (token, *counts) in enumerate(zip(truth.tokens, *boxes, strict=True)):
+    for f, token in enumerate(truth.tokens):
+        ignored = []
+        for side in (truth, predictions):
+            if side.aside is not None:
+                ignored += side.aside[token]
         assignment = Assignment(
             token=token,
             predictions=[],
             truth=[],
-            matches=matches[f] if matches else [],
+            matches=matches[f],
             forward=truth.forward or predictions.forward,
-            boxes=(counts[0], counts[1]),
+            boxes=(boxes_of_x[f], boxes_of_y[f]),
             ego=protocol.has_ego,
-            ignored=[line for side in (truth, predictions) if side.aside is not None for line in side.aside[token]],
+            ignored=ignored,
             cutoff=cutoff,
         )
-        for class_name, (first, middle, end) in zip(
-            truth.classes, of_groups[f * classes : (f + 1) * classes], strict=True
-        ):
-            for side, instances, closed, places in (
-                (predictions, assignment.predictions, assignment.predictions_closed, slice(first, middle)),
-                (truth, assignment.truth, assignment.truth_closed, slice(middle, end)),
-            ):
-                count = places.stop - places.start
-                rows = groups.row[order[places]]
-                if side.confidence is None:
-                    confidence = [None] * count
-                else:
-                    confidence = side.confidence[rows].tolist()
-                if side.track is None:
-                    tracks: list[str | None] = [None] * count
-                else:
-                    tracks = [str(track) or None for track in side.track[rows]]
-                instances.extend(map(Instance, repeat(class_name), points[places], confidence, tracks))
-                closed.extend(groups.closed[order[places]].tolist())
+        of_frame = bounds[f * classes : (f + 1) * classes]
+        for class_name, (first, middle, end) in zip(truth.classes, of_frame, strict=True):
+            x = slice(first, middle)
+            y = slice(middle, end)
+            assignment.predictions.extend(_instances(groups, x, points, side=predictions, class_name=class_name))
+            assignment.predictions_closed.extend(groups.closed[groups.by_row[x]].tolist())
+            assignment.truth.extend(_instances(groups, y, points, side=truth, class_name=class_name))
+            assignment.truth_closed.extend(groups.closed[groups.by_row[y]].tolist())
         assignments.append(assignment)
     for assignment, links in zip(assignments, links_of_frames(block, place, protocol, cutoff), strict=True):
         assignment.links.extend(links)
     return assignments
+
+
+def _points_of(groups: Groups) -> list[Points]:
+    """Return the points of all lines in the order of rows, closed lines without the closing point."""
+    starts = groups.polylines.offsets[:-1][groups.by_row]
+    ends = (groups.polylines.offsets[1:] - groups.repeats)[groups.by_row]
+    spans = zip(starts.tolist(), ends.tolist(), strict=True)
+    return [groups.polylines.coords[start:end] for start, end in spans]
+
+
+def _instances(
+    groups: Groups, places: slice, points: list[Points], *, side: MapFrames, class_name: str
+) -> Iterator[Instance]:
+    """Yield the instances of one side at some places in the order of rows, which have one class."""
+    lines = points[places]
+    rows = groups.row[groups.by_row[places]]
+    confidences: list[float | None] = [None] * len(lines)
+    if side.confidence is not None:
+        confidences = side.confidence[rows].tolist()
+    tracks: list[str | None] = [None] * len(lines)
+    if side.track is not None:
+        tracks = [str(track) or None for track in side.track[rows]]
+    for line, confidence, track in zip(lines, confidences, tracks, strict=True):
+        yield Instance(class_name, line, confidence, track=track)
 
 
 def links_of_frames(block: Block, place: Indices, protocol: Protocol, cutoff: float | None) -> list[list[FrameLink]]:

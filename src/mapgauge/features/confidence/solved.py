@@ -35,13 +35,25 @@ class BlockPairs(NamedTuple):
         from mapgauge.features.confidence.kernels import assign_by_confidence
 
         count = len(weight)
-        columns = np.zeros(count), np.zeros(count, np.int64), np.full(count, np.nan)
+        growth = np.zeros(count)
+        hits = np.zeros(count, np.int64)
+        assigned = np.full(count, np.nan)
         if count:
-            assign_by_confidence(self.bounds, self.order, weight, self.distance, order, hit, *columns)
-        return columns
+            assign_by_confidence(
+                self.bounds,
+                self.order,
+                weight,
+                distance=self.distance,
+                power=order,
+                level=hit,
+                growth=growth,
+                hits=hits,
+                assigned=assigned,
+            )
+        return growth, hits, assigned
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Solved:
     """The predictions of all classes, as columns, and the truth of each frame and class.
 

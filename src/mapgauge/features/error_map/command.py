@@ -185,7 +185,7 @@ class WorstPlaces(Document):
             f"Pieces of the map over {len(made.tokens):,} frames (found: matched within {made.cutoff:g} m, confidence "
             f"at least {made.confidence:g})"
         )
-        return out.Table(about, ["name", "road (km)", "not found ↓", "flips ↓"], rows)
+        return out.Table(title=about, header=["name", "road (km)", "not found ↓", "flips ↓"], rows=rows)
 
     def _worst(self, name: str, kind: "Kind", places: "Sequence[ErrorPlace]") -> out.Table:
         from mapgauge.features.error_map.places import interval_of
@@ -207,7 +207,9 @@ class WorstPlaces(Document):
             ]
             for rank, place in enumerate(places, start=1)
         ]
-        return out.Table(_TITLES[kind].format(name=name, first=self.made.names[0]), header, body, fixed=2)
+        return out.Table(
+            title=_TITLES[kind].format(name=name, first=self.made.names[0]), header=header, rows=body, fixed=2
+        )
 
     def to_dict(self) -> Any:
         """Return the overall values and all places of each method."""

@@ -386,4 +386,4 @@ def _joined(sampled: Sequence[_RoadSamples], position: Indices) -> tuple[RoadPie
             confidence = np.zeros(0)
             across = np.zeros(0, np.float32)
         methods.append(FoundBy(confidence, across))
-    return made, _SeenPieces(of_row, frame[chosen], in_a_row, tuple(methods))
+    return made, _SeenPieces(of_row, frame[chosen], in_a_row, methods=tuple(methods))

@@ -57,7 +57,7 @@ class _ErrorSection(Section):
         maps = []
         for k, method in enumerate(methods):
             maps.append(around_ego(method, progress=_part_of(progress, k, len(methods))))
-        cutoff = methods[0].cutoff_or_first(None)
+        cutoff = methods[0].cutoff_or_first(cutoff=None)
         return ego_panel(maps, names, cutoff, trusted=trusted, zones=_zones_around(maps, methods[0]))
 
 

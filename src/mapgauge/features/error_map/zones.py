@@ -45,7 +45,7 @@ def zones_of_map(made: ErrorMap, method: int, region: tuple[float, ...], forward
     zones = len(edges) + len(SIDES)
     shape = (len(LEVELS) + 1, len(made.classes), zones)
     sums = np.zeros(int(np.prod(shape)), np.int64)
-    for zone in _zones(x, y, region, edges):
+    for zone in _zones(x, y, region, edges=edges):
         key = (reached * shape[1] + label) * zones + zone
         sums += np.bincount(key, weight, len(sums)).astype(np.int64)  # whole numbers, so the order does not matter
     by_reached = sums.reshape(shape)
@@ -61,7 +61,7 @@ def zones_around(made: AroundEgo, region: tuple[float, ...]) -> Zones:
     edges = ring_edges(region)
     seen = np.zeros((classes, len(edges) + len(SIDES)), np.int64)
     found = np.zeros((len(LEVELS), *seen.shape), np.int64)
-    for zone in _zones(ahead, aside, region, edges):
+    for zone in _zones(ahead, aside, region, edges=edges):
         for number in np.unique(zone).tolist():
             cells = zone == number
             seen[:, number] = made.seen.reshape(classes, -1)[:, cells].sum(axis=1)

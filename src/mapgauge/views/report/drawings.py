@@ -96,7 +96,7 @@ def truth_bounds(results: Results, *, centred: bool = False) -> list[float]:
 
     The results must have their data. Without truth, the bounds are a unit square.
     """
-    blocks = results.need_data().in_blocks(lambda block: match_frames(block, results.protocol, None))
+    blocks = results.need_data().in_blocks(lambda block: match_frames(block, results.protocol, cutoff=None))
     lines = [np.zeros((0, 2))]
     for frame in (frame for block in blocks for frame in block):
         if centred:

@@ -121,7 +121,7 @@ def write_report(
     # File names may contain bytes that are not valid text. They are written as numeric character references.
     save(Path(path), made.page.encode("utf-8", "xmlcharrefreplace"))
     if card is not None:
-        write_card(card, made.heading, made.subtitle, made.sentences, made.meta)
+        write_card(card, made.heading, made.subtitle, sentences=made.sentences, meta=made.meta)
 
 
 def _checked_frames(frames: int | str | None) -> int | Query | None:
@@ -186,7 +186,7 @@ def made_report(
         named = [_without_folders(method) for method in ordered]
     top = summary(named, comparison, sliced)
     heading = title or ", ".join(called)
-    explorer.meta.update(first_meta(ordered, called, comparison, said))
+    explorer.meta.update(first_meta(ordered, called, comparison, answer=said))
     first = first_elements(said, panel_of_sections("where", ordered, called), top.worries)
     return MadeReport(
         page=page_of(heading, top, explorer.about, explorer=explorer, first=first),
