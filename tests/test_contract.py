@@ -14,7 +14,7 @@ ROWS = {
     "numbers": set[str](),
     "protocols": {"protocol"},
     "files": {"format", "column"},
-    "commands": {"command", "value"},
+    "commands": {"command", "value", "key", "csv", "exit"},
     "options": {"option", "option of a file", "extra"},
     "public names": {"name", "class", "member", "in order", "default"},
     "types of plug-ins": {"class", "member", "in order", "default"},
@@ -48,6 +48,12 @@ def test_the_file_has_what_the_page_calls_stable_and_nothing_else() -> None:
         "protocol: paper-60x30 cutoffs = (1.5,)",
         "protocol: streammapnet-60x30 ap_chamfer.thresholds = (0.5, 1.0, 1.5)",
         "value: pld pld",
+        "key: evaluate digest",
+        "key: evaluate answer.methods[]",
+        "key: splits propose balance",
+        "key: doctor kernels",
+        "csv: compare minus",
+        "exit: 3 = condition of compare",
         "finding: axes-turned",
         "format: streammapnet",
         "option of a file: rotate",
@@ -56,6 +62,13 @@ def test_the_file_has_what_the_page_calls_stable_and_nothing_else() -> None:
 )
 def test_the_file_has_a_line_for_each_kind_of_promise(line: str) -> None:
     assert line in LINES
+
+
+def test_the_page_of_commands_has_the_exit_codes_of_the_contract() -> None:
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text("utf-8")
+    table = page.partition("| code | meaning |")[2].partition("\n\n")[0]
+    stated = [int(code) for row in table.splitlines()[2:] for code in re.findall(r"\d+", row.split("|")[1])]
+    assert stated == list(contract.EXITS.values())
 
 
 def test_what_is_gone_or_different_is_found(tmp_path: Path) -> None:

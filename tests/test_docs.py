@@ -236,6 +236,15 @@ def test_the_answer_in_the_readme_is_what_the_command_prints(reader: Path) -> No
     check(said(command, reader), expected, command)
 
 
+def test_the_readme_has_the_commands_that_mapgauge_alone_lists() -> None:
+    (_, commands) = text_of(ROOT / "README.md").split("## Five commands\n")
+    block = commands.partition("```sh\n")[2].partition("```")[0]
+    listed = subprocess.run([sys.executable, "-m", "mapgauge"], capture_output=True, encoding="utf-8", check=False)
+    daily = re.findall(r"^  (\w+)  ", listed.stdout, re.M)
+    assert re.findall(r"^mapgauge (\w+)", block, re.M) == daily
+    assert len(daily) == 5
+
+
 def test_the_readme_fits_two_screens() -> None:
     assert len(text_of(ROOT / "README.md").splitlines()) <= 100
 

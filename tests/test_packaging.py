@@ -214,6 +214,27 @@ def test_the_recipe_describes_the_package(recipe: dict[str, Any]) -> None:
     assert ((ROOT / "packaging" / "conda-forge" / recipe["source"]["path"]).resolve()) == ROOT
 
 
+@builds
+def test_the_commands_of_the_recipe_make_an_environment_that_passes_its_tests(tmp_path: Path, recipe: Any) -> None:
+    """As for the container file: the commands run in a virtual environment, and pip installs in the place of conda."""
+    programs = make_environment(tmp_path / "environment")
+    environment = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    python = str(programs / "python")
+    needed = [one for part in ("host", "run") for one in recipe["requirements"][part] if not one.startswith("python ")]
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *(one.replace(" ", "") for one in needed)], check=True)
+    source = (ROOT / "packaging" / "conda-forge" / recipe["source"]["path"]).resolve()
+    script = recipe["build"]["script"].replace("${{ PYTHON }}", shlex.quote(python))
+    subprocess.run(script, shell=True, cwd=source, env=environment, check=True)
+    about_imports, about_commands = recipe["tests"]
+    for name in about_imports["python"]["imports"]:
+        subprocess.run([python, "-c", f"import {name}"], cwd=tmp_path, env=environment, check=True)
+    assert about_imports["python"]["pip_check"] is True
+    subprocess.run([python, "-m", "pip", "check"], cwd=tmp_path, env=environment, check=True)
+    for command in about_commands["script"]:
+        subprocess.run(command, shell=True, cwd=tmp_path, env=environment, check=True)
+    assert (tmp_path / "demo" / "report.html").exists()
+
+
 # The container file.
 
 

@@ -7,7 +7,8 @@ released, so the file is written again before a release::
     python -m tools.contract --check    # fail if something is gone, different or new
 
 If something had to change: follow "Deprecations" in ``docs/stability.md``, then write the file again. It has no
-numbers: the tests of metrics hold them.
+numbers: the tests of metrics hold them. The keys of JSON and the columns of CSV are those of their page;
+``tests/cli/test_keys.py`` compares the page with what commands print.
 """
 
 import dataclasses
@@ -24,7 +25,9 @@ from typing import Any
 import typer.main
 
 import mapgauge as mg
+from mapgauge.cli import FAILED, INTERRUPTED, UNEXPECTED
 from mapgauge.cli.app import application
+from mapgauge.cli.compare import FAILED_GATE
 from mapgauge.cli.inputs import FILE_KEYS
 from mapgauge.errors import MissingDependency
 from mapgauge.frames.columns import COLUMNS
@@ -34,6 +37,17 @@ from mapgauge.protocols import PROTOCOLS
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "tests" / "contract.txt"
+PAGE_OF_KEYS = ROOT / "docs" / "reference" / "json-output.md"
+EXITS = {
+    "success": 0,
+    "input or output": FAILED,
+    "usage": typer.BadParameter("").exit_code,
+    "condition of compare": FAILED_GATE,
+    "fault of mapgauge": UNEXPECTED,
+    "ended by Ctrl-C": INTERRUPTED,
+    "ended by SIGTERM": 128 + 15,
+    "ended by SIGHUP": 128 + 1,
+}
 PLUG_INS = "plugin"
 MODULES = ("demo", "loggers", "mmengine", "plot", PLUG_INS, "report", "results.flat", "torch", "truth")
 
@@ -51,6 +65,9 @@ def lines() -> Iterator[str]:
     for protocol in PROTOCOLS.values():
         yield from of_protocol(protocol)
     yield from (f"value: {metric.name} {value.key}" for metric in METRICS.values() for value in metric.values)
+    yield from (f"key: {command} {key}" for command, key in json_keys())
+    yield from (f"csv: {command} {column}" for command, column in csv_columns())
+    yield from (f"exit: {code} = {meaning}" for meaning, code in EXITS.items())
     yield from (f"column: {name}" for name in COLUMNS)
     yield from (f"format: {name}" for name in FORMATS)
     yield from (f"finding: {code}" for code in codes())
@@ -143,6 +160,43 @@ def codes() -> list[str]:
     page = (ROOT / "docs" / "reference" / "findings.md").read_text(encoding="utf-8")
     cells = re.findall(r"^\| (`[a-z`, -]+`) \| ", page, re.M)
     return [code for cell in cells for code in re.findall(r"`([a-z-]+)`", cell)]
+
+
+def json_keys() -> Iterator[tuple[str, str]]:
+    """Yield each command with each key of its JSON. Their page has all; values of metrics are elsewhere."""
+    _, *sections = re.split(r"^## ", PAGE_OF_KEYS.read_text(encoding="utf-8"), flags=re.M)
+    for section in sections:
+        title = section.partition("\n")[0].strip("`")
+        if title != "CSV":
+            for table in re.findall(r"(?:^\|.*\n)+", section, re.M):
+                yield from _keys_of_table(table, title)
+
+
+def _keys_of_table(table: str, title: str) -> Iterator[tuple[str, str]]:
+    """Yield what a table says, if its first columns are keys, or commands and keys."""
+    head, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
+    place = head.index("key") if "key" in head else 0
+    within = re.fullmatch(r"key(?: of `(\w+)`)?", head[place])
+    if not within:
+        return
+    prefix = f"{within[1]}." if within[1] else ""
+    command = title
+    for row in rows:
+        if place and row[0]:
+            command = row[0].strip("`")
+        for key in re.findall(r"`([^`]+)`", row[place]):
+            yield command, prefix + key
+
+
+def csv_columns() -> Iterator[tuple[str, str]]:
+    """Yield each command with the first columns of its CSV, which do not depend on settings."""
+    table = PAGE_OF_KEYS.read_text(encoding="utf-8").partition("| command | first columns |")[2]
+    for line in table.splitlines()[2:]:
+        if not line.startswith("|"):
+            return
+        command, columns, *_ = line.split("|")[1:]
+        for column in re.findall(r"`([^`]+)`", columns):
+            yield command.strip(" `"), column
 
 
 def broken(file: Path = FILE) -> list[str]:

@@ -5,9 +5,12 @@ to one version of numba and one platform. Stale code in it is not used, so it mu
 
     python -m tools.stored_kernels            # write it
     python -m tools.stored_kernels --check    # fail if code is missing or stale, or if the file is not what is written
+    python -m tools.stored_kernels --check --exact   # fail, too, if the bytes cannot be compared
+    python -m tools.stored_kernels --requirements    # the packages that the file was written with, for pip
 
 The same versions of Python, numba, llvmlite and numpy give the same bytes, in any folder. The index in the file names
-them. ``--check`` writes the file again and compares the bytes where these versions are the installed ones.
+them. ``--check`` writes the file again and compares the bytes where these versions are the installed ones. With
+``--exact``, other versions are an error. A job of the workflow installs the versions of the file and does this.
 """
 
 import gc
@@ -115,16 +118,29 @@ def write_in_new_process(path: Path) -> None:
         subprocess.run([sys.executable, "-m", "tools.stored_kernels", WRITE, str(path)], check=True, env=environment)
 
 
-def check(kernels: list[Compiled]) -> str:
-    """Return what is wrong with the file of the package, or ""."""
+def made_with() -> dict[str, str]:
+    """Return the versions that the file of the package was written with."""
+    with zipfile.ZipFile(_stored.FILE) as file:
+        found: dict[str, str] = json.loads(file.read(_stored.INDEX))["versions"]
+    return found
+
+
+def requirements() -> list[str]:
+    """Return the packages that the file of the package was written with, as pip takes them."""
+    return [f"{name}=={version}" for name, version in made_with().items() if name != "python"]
+
+
+def check(kernels: list[Compiled], *, exact: bool) -> str:
+    """Return what is wrong with the file of the package, or "". If exact, other versions than those of the file are."""
     stored = _stored.index()
     stale = [one.kernel for one in kernels if key_of(one) not in stored or stored[key_of(one)].stamp != stamp_of(one)]
     if stale:
         return f"missing or stale: {', '.join(stale)}"
-    with zipfile.ZipFile(_stored.FILE) as file:
-        made_with = json.loads(file.read(_stored.INDEX))["versions"]
-    if made_with != versions():
-        sys.stderr.write(f"written with {made_with}, so its bytes are not compared with those of {versions()}\n")
+    if made_with() != versions():
+        reason = f"written with {made_with()}, so its bytes are not compared with those of {versions()}"
+        if exact:
+            return reason
+        sys.stderr.write(f"{reason}\n")
         return ""
     with tempfile.TemporaryDirectory() as folder:
         again = Path(folder) / _stored.FILE.name
@@ -134,27 +150,35 @@ def check(kernels: list[Compiled]) -> str:
     return ""
 
 
+CHECK = "--check"
+EXACT = "--exact"
+REQUIREMENTS = "--requirements"
 WRITE = "--write-here"  # used by ``write_in_new_process`` only
 
 
-def main() -> None:
-    """Write the file, or check it."""
+def main(arguments: list[str]) -> None:
+    """Write the file, check it, or print with what it was written."""
+    if arguments == [REQUIREMENTS]:
+        sys.stdout.write("".join(f"{line}\n" for line in requirements()))
+        return
     kernels = compiling.needed_for(compiling.table())
-    if sys.argv[1:] == ["--check"]:
-        wrong = check(kernels)
+    if arguments in ([CHECK], [CHECK, EXACT]):
+        wrong = check(kernels, exact=EXACT in arguments)
         if wrong:
             sys.exit(f"{wrong}. Run python -m tools.stored_kernels")
         return
-    if sys.argv[1:2] != [WRITE]:
+    if not arguments:
         write_in_new_process(_stored.FILE)
         sys.stderr.write(f"{len(kernels)} kernels, {_stored.FILE.stat().st_size / 1e6:.2f} MB\n")
         return
+    if arguments[0] != WRITE:
+        sys.exit(f"expected {CHECK}, {CHECK} {EXACT}, {REQUIREMENTS} or nothing, got {' '.join(arguments)}")
     gc.disable()
     compile_numba_inside()
     # An exception would name the file of numba that it comes from, with its folder on this machine.
     setattr(CPUCallConv, "build_excinfo_struct", lambda _, exc, given, *__: (exc, given, None))  # noqa: B010
-    write(kernels, Path(sys.argv[2]))
+    write(kernels, Path(arguments[1]))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

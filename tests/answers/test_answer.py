@@ -58,7 +58,7 @@ def test_one_method_has_its_figures_from_the_tables(world: tuple[mg.MapFrames, .
     assert f"Finds {100 * found / true:.0f} % of the map" in said
     largest = max(facts.families, key=lambda family: facts.families[family])  # type: ignore[index]
     share = facts.families[largest] / (results.mean["pld"] or 1)
-    assert f"Largest causes of PLD: {largest} {100 * share:.0f} %, " in said
+    assert f"Largest families of causes of PLD: {largest} {100 * share:.0f} %, " in said
     worst = max(results.classes, key=lambda name: results.classes[name]["pld"] or 0)
     assert f"Worst class: {worst}. Worst range: 20 to 30 m." in said
 

@@ -1,5 +1,6 @@
 """What ``mapgauge`` alone prints, and helps that fit a screen."""
 
+import re
 from typing import Any
 
 import pytest
@@ -33,7 +34,12 @@ def test_a_help_fits_a_screen_of_100_columns(call: Run, monkeypatch: pytest.Monk
 def test_the_help_of_all_commands_fits_a_screen(call: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     brief = call("--help").stdout
-    assert len(brief.splitlines()) <= len(commands_of(plug_ins=False)) + 15
+    assert len(brief.splitlines()) <= SCREEN
+    rows = commands_of(plug_ins=False)
+    more = [name for name, (_, row) in rows.items() if row.group == "More"]
+    assert re.findall(r"^  (\w+)  ", brief, re.M) == [name for name in rows if name not in more]
+    assert brief.endswith(f"More, with {HELP_ALL}: {', '.join(more)}\n")
+    assert re.findall(r"^  (\w+)  ", call(HELP_ALL).stdout, re.M) == list(rows)
     assert max(map(len, brief.splitlines())) <= 100
     assert "--install-completion" not in brief
     assert "--install-completion" in call(HELP_ALL).stdout

@@ -36,7 +36,7 @@ def test_a_folder_gets_all_tables_and_figures(call: Run, rich: Path, tmp_path: P
     assert all(name in done.stdout for name in FILES)
 
     line, sentence = (out / "provenance.txt").read_text(encoding="utf-8").splitlines(keepends=True)
-    assert sentence.startswith("Print the hash of the truth with your values")
+    assert sentence.startswith("Print the digest of the truth with your values")
     results = [mg.load_results(rich / f"{name}.mg") for name in ("good", "poor")]
     assert line.count("\n") == 1
     assert line.startswith(f"mapgauge {mg.__version__}; protocol paper-60x30, cutoff 1.5 m, also 0.5 m: classes=")

@@ -1,5 +1,6 @@
 """``python -m tools.parity`` prints the numbers of public evaluators and those of mapgauge, and finds differences."""
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -52,6 +53,37 @@ def test_the_page_states_the_largest_difference(option: str) -> None:
     assert len(rows) == SHIPPED[option]
     for row in rows:
         assert row.ours == pytest.approx(row.theirs, rel=0, abs=largest_on_page(evaluator.title)), row.value
+
+
+def test_a_folder_with_the_files_of_the_table_and_the_reference_of_the_page_is_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (example,) = re.findall(r"^```json\n(.*?)^```$", PAGE, re.M | re.S)
+    (row,) = [line for line in PAGE.splitlines() if line.startswith("| `--streammapnet` | `submission")]
+    predictions, truth = re.findall(r"`([^`]+)`", row)[1:3]
+    (tmp_path / predictions).write_bytes(gzip.decompress(PREDICTIONS.read_bytes()))
+    (tmp_path / truth.replace("*", "demo")).write_bytes(TRUTH.read_bytes())
+    (tmp_path / "reference.json").write_text(example, "utf-8")
+    assert main(["--streammapnet", str(tmp_path)]) == 0
+    assert len(LINE.findall(capsys.readouterr().out)) == 3
+
+
+def test_the_table_has_the_files_that_each_option_reads() -> None:
+    source = (ROOT / "tools" / "parity.py").read_text("utf-8")
+    table = PAGE.partition("| option | files in the folder |")[2].partition("\n\n")[0]
+    rows = [line.split("|")[1:3] for line in table.splitlines()[2:]]
+    assert sorted(option.strip(" `-") for option, _ in rows) == sorted(one.option for one in EVALUATORS)
+    for _, files in rows:
+        for name in re.findall(r"`([^`]+)`", files):
+            assert f'"{name.removeprefix("MODEL/")}"' in source, name
+
+
+def test_every_comparison_on_the_page_has_a_result() -> None:
+    for head in ("| evaluator | commit |", "| option or test |"):
+        table = PAGE.partition(head)[2].partition("\n\n")[0]
+        cells = [line.split("|")[4].strip() for line in table.splitlines()[2:]]
+        assert len(cells) >= 4
+        assert all(re.search(r"\d|none differs", cell) for cell in cells)
 
 
 def test_the_page_names_every_option() -> None:

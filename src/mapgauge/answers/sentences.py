@@ -200,9 +200,10 @@ def _causes(facts: MethodFacts) -> Iterator[Statement]:
     order = sorted(shares, key=lambda family: -shares[family])
     first, *others = [family for family in order if shares[family] >= _SMALLEST][:2] or order[:1]
     named = {family: shares[family] for family in (first, *others)}
-    plural = "s" if others else ""
+    # `mapgauge why` names single causes, whose shares are others.
+    kind = "families" if others else "family"
     parts = [f"{family} {percent(share)}" for family, share in named.items()]
-    text = f"Largest cause{plural} of PLD: {', '.join(parts)}"
+    text = f"Largest {kind} of causes of PLD: {', '.join(parts)}"
     yield Statement("causes", f"{text}.", {"pld": facts.pld, **named})
 
 

@@ -137,7 +137,8 @@ _WIDEST = 100  # columns of a help, also in a wider terminal
 _SHORT = 200  # characters of the sentence about a command; longer ones would be cut
 
 
-_ONCE = ("install_completion", "show_completion")  # options that are used once, if at all
+_FEW = ("install_completion", "show_completion", "plugin")  # options that few users need, or once
+_NAMED = "More"  # the group of which a short help has the names only, so that it fits a screen
 
 
 def daily() -> list[str]:
@@ -175,11 +176,11 @@ class _Commands(CommandGroup):
         return text.rstrip("\n")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options, and then the commands. Those that install completion are in the whole help only."""
+        """Write the options, and then the commands. Options that few need are in the whole help only."""
         rows = []
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
-            if record is None or (param.name in _ONCE and not ctx.meta.get(HELP_ALL)):
+            if record is None or (param.name in _FEW and not ctx.meta.get(HELP_ALL)):
                 continue
             rows.append(record)
         with formatter.section(_OF_ALL):
@@ -192,7 +193,9 @@ class _Commands(CommandGroup):
         formatter.write_paragraph()
         for group in GROUPS:
             names = [name for name, (_, row) in rows.items() if row.group == group and name in self.commands]
-            if names:
+            if group == _NAMED and not ctx.meta.get(HELP_ALL):
+                formatter.write_text(f"{group}, with {HELP_ALL}: {', '.join(names)}")
+            elif names:
                 formatter.write_heading(group)
                 with formatter.indentation():
                     formatter.write_dl([(name, self.commands[name].get_short_help_str(_SHORT)) for name in names])

@@ -39,7 +39,7 @@ ABOUT = {
     "provenance.txt": "how the numbers were made",
 }
 FILES = tuple(ABOUT)
-_DIGEST = "Print the hash of the truth with your values: who has the same truth can then check them."
+_DIGEST = "Print the digest of the truth with your values: who has the same truth can then check them."
 MARK = ".mapgauge-paper"  # lists the files of this command in its folder
 
 
@@ -137,7 +137,7 @@ def _tables(methods: "list[Results]", names: "Sequence[str]", comparison: "Compa
 
 
 def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison: "Comparison") -> str:
-    """Return one line that says how the numbers were made: versions, settings, hashes of the inputs, and the draws."""
+    """Return one line that says how the numbers were made: versions, settings, digests of the inputs, and the draws."""
     from mapgauge.protocols import NO_SETTINGS, full_name
 
     protocol = methods[0].protocol
@@ -166,6 +166,6 @@ def _text(value: object) -> str:
 
 
 def _input(method: "Results", side: int) -> str:
-    """Return the file name and the content hash of one side."""
+    """Return the file name and the digest of the content of one side."""
     read = method.inputs[side]
-    return f"{Path(read.name).name or 'from memory'} ({counted(read.frames, 'frame')}, hash {read.hash or 'unknown'})"
+    return f"{Path(read.name).name or 'from memory'} ({counted(read.frames, 'frame')}, digest {read.hash or 'unknown'})"

@@ -162,6 +162,11 @@ class SplitByCause(Document):
 
     def text(self) -> Iterator[Piece]:
         """Return the causes of each method, then of the differences."""
+        from mapgauge.cli.overview import paragraphs
+
+        return paragraphs(self._pieces())
+
+    def _pieces(self) -> Iterator[Piece]:
         for called, split in self.splits.items():
             of = ""
             if len(self.splits) > 1:

@@ -120,7 +120,7 @@ def named_files(inputs: tuple[Input, Input], origin: Path | None) -> list[str]:
 
 def _side(side: str, given: Frames | None, recorded: Input, origin: Path | None, name: str) -> MapFrames:
     if not recorded.hash:
-        raise InvalidInput(f"{name}: the {side} cannot be checked, because the results have no hash of them")
+        raise InvalidInput(f"{name}: the {side} cannot be checked, because the results have no digest of them")
     if isinstance(given, MapFrames):
         if not has_content(given, recorded.hash):
             raise _wrong_side(side, recorded, name)

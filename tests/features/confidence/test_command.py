@@ -11,6 +11,17 @@ import mapgauge as mg
 from mapgauge.features.confidence.advice import advice
 
 
+def sentences(lines: list[str]) -> list[str]:
+    """What is printed, without the breaks in sentences, whose further lines are indented."""
+    found: list[str] = []
+    for line in lines:
+        if line.startswith("  "):
+            found[-1] += f" {line.strip()}"
+        else:
+            found.append(line)
+    return found
+
+
 def test_results_and_files_give_the_same_tables(call: Run, tmp_path: Path) -> None:
     targets = ["--thresholds", tmp_path / "thresholds.json", "--figure", tmp_path / "figure.svg"]
     done = call("confidence", "good.mg", *targets)
@@ -24,7 +35,9 @@ def test_results_and_files_give_the_same_tables(call: Run, tmp_path: Path) -> No
     assert lines[0] == "Thresholds: PLD, cutoff 1.5 m, and calibration, lower is better"
     assert lines[1].endswith("ECE  ECE if calibrated")
     assert "PLD at threshold of other scenes" in lines[1]
-    about, advice, apply, recalibrated = lines[5:9]
+    about, advice, apply, recalibrated = sentences(lines[5:])[:4]
+    # A command has words that cannot be broken.
+    assert max(len(line) for line in lines[5:] if "PREDICTIONS" not in line) <= 80
     assert about == (
         "PLD at threshold: predictions below it are dropped, the others get confidence 1. PLD at threshold of other "
         "scenes: the same, but the scenes are split in two halves, and each half has the threshold that is best for "
@@ -35,15 +48,15 @@ def test_results_and_files_give_the_same_tables(call: Run, tmp_path: Path) -> No
     assert "They can raise it" in recalibrated
     chosen = json.loads((tmp_path / "thresholds.json").read_text(encoding="utf-8"))["classes"]
     assert f"{chosen['divider']['best_pld']:.3f}" in advice
-    assert apply.startswith("To apply it: mapgauge evaluate PREDICTIONS,confidence=ped_crossing:0.")
+    assert apply.startswith("To apply it: mapgauge evaluate \\ PREDICTIONS,confidence=ped_crossing:0.")
     assert "ECE" in (tmp_path / "figure.svg").read_text(encoding="utf-8")
 
 
 def test_the_advice_can_be_applied(call: Run, world: Path) -> None:
     found = mg.confidence(mg.evaluate(world / "good.json", world / "truth.geojson", metrics=["pld"]), samples=10)
     best = [of_class.best.value for of_class in found.classes.values() if of_class.best is not None]
-    printed = call("confidence", "good.mg").stdout.splitlines()[7]
-    options = printed.partition("PREDICTIONS,")[2].partition(" TRUTH")[0]
+    printed = call("confidence", "good.mg").stdout
+    options = printed.partition("PREDICTIONS,")[2].split()[0]
     done = call("evaluate", f"good.json,{options}", "truth.geojson", "--metrics", "pld", "--json")
     assert json.loads(done.stdout)["mean"]["pld"] == pytest.approx(sum(best) / len(best), abs=1e-3)
     some = call("evaluate", "good.json,confidence=divider:0.3", "truth.geojson", "--metrics", "pld", "--json")
@@ -58,7 +71,8 @@ def test_the_advice_can_be_applied(call: Run, world: Path) -> None:
 
 def test_thresholds_that_gain_nothing_are_not_advised(call: Run, world: Path, tmp_path: Path) -> None:
     mg.write(mg.read(world / "truth.geojson").with_confidence(1), tmp_path / "perfect.parquet")
-    text = call("confidence", tmp_path / "perfect.parquet", "truth.geojson").stdout
+    lines = call("confidence", tmp_path / "perfect.parquet", "truth.geojson").stdout.splitlines()
+    text = "\n".join(sentences(lines))
     assert "No threshold lowers the mean PLD of 0.000. Over-confident on average (" in text
     assert "share of hits): no class" in text
     assert "To apply it" not in text

@@ -114,6 +114,13 @@ class ConfidenceOfMethods(Document):
 
     def text(self) -> "Iterator[Piece]":
         """Return thresholds, calibration and advice for each method."""
+        from mapgauge.cli.overview import paragraphs
+
+        return paragraphs(self._pieces())
+
+    def _pieces(self) -> "Iterator[Piece]":
+        from mapgauge.cli.overview import command_lines
+
         for called, method in self.methods.items():
             of = ""
             if len(self.methods) > 1:
@@ -126,7 +133,10 @@ class ConfidenceOfMethods(Document):
             thresholds = method.thresholds()["classes"]
             if method.gains:
                 chosen = (f"confidence={name}:{floor(1e4 * at['best_pld']) / 1e4:g}" for name, at in thresholds.items())
-                advice.insert(1, f"To apply it: mapgauge evaluate PREDICTIONS,{','.join(chosen)},certain TRUTH")
+                keep, *advice = advice
+                yield Line(keep)
+                words = ["mapgauge", "evaluate", f"PREDICTIONS,{','.join(chosen)},certain", "TRUTH"]
+                yield Line(f"To apply it:\n{command_lines(words)}")
             for text in advice:
                 yield Line(text)
 

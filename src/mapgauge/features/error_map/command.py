@@ -155,9 +155,16 @@ class WorstPlaces(Document):
 
     def text(self) -> "Iterator[Piece]":
         """Return the overall values, the worst places, and a sentence for each method."""
+        from mapgauge.cli.overview import paragraphs
+
+        return paragraphs(self._pieces())
+
+    def _pieces(self) -> "Iterator[Piece]":
         from mapgauge.features.error_map.places import sentence_of
 
         yield self._overall()
+        made = self.made
+        yield Line(f"found: matched within {made.cutoff:g} m, with a confidence of at least {made.confidence:g}")
         yield Line("flips: how often a piece changes between found and not found in two consecutive frames that saw it")
         found = {(name, kind): some for (name, kind), some in self.places.items() if some}
         for (name, kind), some in found.items():
@@ -181,10 +188,7 @@ class WorstPlaces(Document):
         for name in made.names:
             values = overall(made, name)
             rows.append([name, f"{values['length'] / 1000:.2f}", _share(values["not_found"]), _share(values["flips"])])
-        about = (
-            f"Pieces of the map over {len(made.tokens):,} frames (found: matched within {made.cutoff:g} m, confidence "
-            f"at least {made.confidence:g})"
-        )
+        about = f"Pieces of the map over {len(made.tokens):,} frames"
         return out.Table(title=about, header=["name", "road (km)", "not found ↓", "flips ↓"], rows=rows)
 
     def _worst(self, name: str, kind: "Kind", places: "Sequence[ErrorPlace]") -> out.Table:

@@ -406,7 +406,7 @@ function svgOfErrors() {
 }
 
 // All methods and all differences of two, as those of the list.
-const errorModes = () => methodChoices().map(([mode, text]) => [mode, text.replace(" minus ", " − ")]);
+const errorModes = () => methodChoices();
 
 // A list of places as buttons. `rule` says which predictions they count, if the slider says otherwise.
 function placeList({ title, sign, places, isGain }, rule) {

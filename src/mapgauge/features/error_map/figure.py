@@ -238,7 +238,7 @@ def _draw_map(axes: Axes, made: ErrorMap, name: str, kind: Kind, found: Areas, c
     axes.set_aspect("equal")
     axes.set_axis_off()
     _draw_scale(axes, tiles.width, -below)
-    heading = f"{name} less {made.names[0]}" if kind == "difference" else name
+    heading = f"{name} minus {made.names[0]}" if kind == "difference" else name
     axes.set_title(shortened(heading, 0.45 * width, look().normal), fontsize=look().normal, color=INK)
 
 

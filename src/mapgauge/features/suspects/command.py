@@ -1,6 +1,5 @@
 """``mapgauge suspects``: where the truth may be wrong."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,6 +129,13 @@ class SuspiciousPlaces(Document):
 
     def text(self) -> Iterator[Piece]:
         """Return the sentence, the places, and the command that draws the first."""
+        from mapgauge.cli.overview import paragraphs
+
+        return paragraphs(self._pieces())
+
+    def _pieces(self) -> Iterator[Piece]:
+        from mapgauge.cli.overview import command_lines
+
         found = self.found
         yield Line(f"{found.sentence} ({counted_frames(found)})")
         if not found.has_poses:
@@ -153,8 +159,8 @@ class SuspiciousPlaces(Document):
             for name, before, after in zip(found.names, found.before, found.after, strict=True)
         ]
         yield Line(f"mean PLD with all of them corrected: {', '.join(changes)}", gap=True)
-        files = " ".join(shlex.quote(file) for file in self.files)
-        yield Line(f"draw the first: mapgauge show {files} --frame {shlex.quote(shown[0].tokens[0])} -o frame.png")
+        words = ["mapgauge", "show", *self.files, "--frame", shown[0].tokens[0], "-o", "frame.png"]
+        yield Line(f"draw the first:\n{command_lines(words)}")
 
     def _row(self, rank: int, place: "SuspiciousPlace") -> dict[str, str]:
         cells = [

@@ -387,7 +387,7 @@ function buildFirst() {
   const who = $$("who");
   if (who && meta.methods.length === 2) {
     for (const [value, text] of methodChoices()) {
-      const button = element("button", { type: "button", textContent: text.replace(" minus ", " − ") });
+      const button = element("button", { type: "button", textContent: text });
       button.dataset.method = value;
       button.addEventListener("click", () => change({ method: value }));
       who.append(button);
