@@ -72,12 +72,12 @@ def frames(rng: np.random.Generator, true: int, predicted: int, noise: float) ->
         source, target, weight, kind = zip(*linked, strict=True)
         made.append(
             mg.MapFrames(
-                tuple(f"{k:03}" for k in range(FRAMES)),
-                ("centerline", *TRAFFIC_ELEMENTS),
-                np.array([one[0] for one in instances], np.int64),
-                np.array([one[1] for one in instances], np.int64),
-                Polylines.of([one[2] for one in instances]),
-                np.array([one[3] for one in instances]),
+                tokens=tuple(f"{k:03}" for k in range(FRAMES)),
+                classes=("centerline", *TRAFFIC_ELEMENTS),
+                frame=np.array([one[0] for one in instances], np.int64),
+                label=np.array([one[1] for one in instances], np.int64),
+                polylines=Polylines.of([one[2] for one in instances]),
+                confidence=np.array([one[3] for one in instances]),
                 links=Links.of(source, target, weight=weight, kind=kind),
                 boxes=TRAFFIC_ELEMENTS,
             )

@@ -74,12 +74,12 @@ def frames_of(documents: Sequence[Frame], *, predicted: bool) -> mg.MapFrames:
             links += [(first + i, start + j, float(matrix[i, j]), kind) for i, j in np.argwhere(matrix).tolist()]
     source, target, weight, kinds = zip(*links, strict=True)
     return mg.MapFrames(
-        tuple(str(f) for f in range(len(documents))),
-        classes,
-        np.array([one[0] for one in rows]),
-        np.array([one[1] for one in rows]),
-        Polylines.of([one[2] for one in rows]),
-        np.array([one[3] for one in rows]) if predicted else None,
+        tokens=tuple(str(f) for f in range(len(documents))),
+        classes=classes,
+        frame=np.array([one[0] for one in rows]),
+        label=np.array([one[1] for one in rows]),
+        polylines=Polylines.of([one[2] for one in rows]),
+        confidence=np.array([one[3] for one in rows]) if predicted else None,
         links=Links.of(source, target, weight=weight, kind=kinds),
         boxes=TRAFFIC_ELEMENTS,
     )

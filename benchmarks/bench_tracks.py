@@ -69,12 +69,12 @@ def scene(
     for side in sides:
         frames.append(
             mg.MapFrames(
-                tuple(f"{name}-{k:03}" for k in range(FRAMES)),
-                classes,
-                np.array([one[0] for one in side], np.int64),
-                np.array([one[1] for one in side], np.int64),
-                Polylines.of([one[2] for one in side]),
-                np.array([one[3] for one in side]),
+                tokens=tuple(f"{name}-{k:03}" for k in range(FRAMES)),
+                classes=classes,
+                frame=np.array([one[0] for one in side], np.int64),
+                label=np.array([one[1] for one in side], np.int64),
+                polylines=Polylines.of([one[2] for one in side]),
+                confidence=np.array([one[3] for one in side]),
                 track=np.array([one[4] for one in side], np.str_),
                 scenes=(name,) * FRAMES,
                 timestamps=np.arange(FRAMES),

@@ -35,12 +35,12 @@ def graph(links: np.ndarray, keep: np.ndarray | None = None, false: int = 0) -> 
     lines += [np.linspace((60.0, 5.0 * k), (80.0, 5.0 * k), 11) for k in range(false)]
     source, target = np.nonzero(links)
     return mg.MapFrames(
-        ("frame",),
-        ("centerline",),
-        np.zeros(len(lines), np.int64),
-        np.zeros(len(lines), np.int64),
-        mg.Polylines.of(lines),
-        np.linspace(0.999, 0.998, len(lines)),
+        tokens=("frame",),
+        classes=("centerline",),
+        frame=np.zeros(len(lines), np.int64),
+        label=np.zeros(len(lines), np.int64),
+        polylines=mg.Polylines.of(lines),
+        confidence=np.linspace(0.999, 0.998, len(lines)),
         links=Links.of(source, target, weight=links[source, target]),
     )
 

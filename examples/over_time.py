@@ -42,11 +42,11 @@ def frames_of(ids: Ids, moved: Callable[[int], float] = lambda k: 0.0, *, beside
     rows = [(k, y + beside + moved(k), ids(k, i)) for k in range(FRAMES) for i, y in enumerate(LINES)]
     kept = [(k, y, name) for k, y, name in rows if name is not None]
     return mg.MapFrames(
-        tuple(f"{k:02d}" for k in range(FRAMES)),
-        ("divider",),
-        np.array([k for k, _, _ in kept]),
-        np.zeros(len(kept), np.int64),
-        mg.Polylines.of([[[-20.0, y], [20.0, y]] for _, y, _ in kept]),
+        tokens=tuple(f"{k:02d}" for k in range(FRAMES)),
+        classes=("divider",),
+        frame=np.array([k for k, _, _ in kept]),
+        label=np.zeros(len(kept), np.int64),
+        polylines=mg.Polylines.of([[[-20.0, y], [20.0, y]] for _, y, _ in kept]),
         track=np.array([name for _, _, name in kept]),
         scenes=("scene",) * FRAMES,
         timestamps=np.arange(FRAMES),

@@ -64,12 +64,12 @@ def lane_frames(document: Mapping[str, Mapping[str, Any]], *, predicted: bool) -
                 links += [(lanes[i], columns[j], float(matrix[i, j]), kind) for i, j in np.argwhere(matrix).tolist()]
     weights = [link[2] for link in links]
     return mg.MapFrames(
-        tuple(document),
-        classes,
-        np.array([row[0] for row in rows], np.int64),
-        np.array([classes.index(row[1]) for row in rows], np.int64),
-        mg.Polylines.of([row[2] for row in rows], dimension=3),
-        np.array([row[3] for row in rows]) if predicted else None,
+        tokens=tuple(document),
+        classes=classes,
+        frame=np.array([row[0] for row in rows], np.int64),
+        label=np.array([classes.index(row[1]) for row in rows], np.int64),
+        polylines=mg.Polylines.of([row[2] for row in rows], dimension=3),
+        confidence=np.array([row[3] for row in rows]) if predicted else None,
         links=mg.Links.of(
             [link[0] for link in links],
             [link[1] for link in links],

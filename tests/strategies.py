@@ -57,10 +57,10 @@ def map_frames(draw: st.DrawFn, *, confidence: bool | None = None, dimension: in
     if draw(st.booleans()) if confidence is None else confidence:
         values = np.array([draw(st.floats(0, 1)) for _ in lines], np.float64)
     return mg.MapFrames(
-        tuple(tokens),
-        tuple(names),
-        np.array(frame, np.int64),
-        np.array(label, np.int64),
-        mg.Polylines.of(lines),
-        values,
+        tokens=tuple(tokens),
+        classes=tuple(names),
+        frame=np.array(frame, np.int64),
+        label=np.array(label, np.int64),
+        polylines=mg.Polylines.of(lines),
+        confidence=values,
     )

@@ -115,7 +115,7 @@ def check_closed(closed: object, *, auto: bool = True) -> Closed:
 
 def check_count(name: str, count: SupportsIndex) -> int:
     """Return a number of points to resample to: a whole number of at least 2."""
-    return check_whole(name, count, 2)
+    return check_whole(name, count, least=2)
 
 
 def check_whole(name: str, value: SupportsIndex, least: int) -> int:
@@ -129,7 +129,7 @@ def check_workers(workers: SupportsIndex | None) -> int | None:
     """Return a number of workers, or None for one per processor."""
     if workers is None:
         return None
-    return check_whole("workers", workers, 1)
+    return check_whole("workers", workers, least=1)
 
 
 def check_not_mean(classes: Iterable[str]) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mapgauge.protocols import Protocol
     from mapgauge.results.results import Results
     from mapgauge.results.statement import Statement
+    from mapgauge.scoring.data import BlockWork, Data
     from mapgauge.typing import Floats
 
 # The frames whose truth is nearest to that of a frame: ``nearest(token, count)`` returns their tokens, the nearest
@@ -38,6 +39,20 @@ def tells_pld(results: "Results") -> bool:
     from mapgauge.metrics.pld import PLD
 
     return is_about_pld(results.protocol, results.metrics) and results.mean[PLD.name] is not None
+
+
+class WorkAhead(Interface):
+    """Says what a sentence or a section will need from every block of frames, so that it is done while they are scored.
+
+    The sentence or the section takes it by ``Data.outcomes_of``, and does the work itself if nobody did it before.
+    """
+
+    def __call__(self, data: "Data", metrics: Sequence[str], /, *, report: bool) -> "BlockWork | None":
+        """Return the work; None if nothing is needed. ``metrics`` are those of the results.
+
+        With ``report``, a report will be written. Otherwise, there is only an answer. The work must not raise an error
+        for frames that can be scored.
+        """
 
 
 class Similar(Interface):
@@ -82,6 +97,14 @@ class PriorTables:
 def sentences() -> list[Sentence]:
     """Return the functions of all features that say something about a method."""
     return [loaded for _, loaded in each_object("sentences")]
+
+
+def expect_ahead(data: "Data", metrics: Sequence[str], *, report: bool) -> None:
+    """Let the next pass over some frames do what the answer, and a report if there is one, will need."""
+    for _, loaded in each_object("ahead"):
+        work = loaded(data, metrics, report=report)
+        if work is not None:
+            data.expect(work)
 
 
 def similar() -> Similar | None:

@@ -70,6 +70,7 @@ class Feature:
     figures: Mapping[str, Figure] = field(default_factory=dict)  # by their names in ``mapgauge.plot``
     sections: tuple[str, ...] = ()  # of ``Section``, a part of the report and of ``mapgauge view``
     sentences: tuple[str, ...] = ()  # of ``Sentence``: a statement of the answer
+    ahead: tuple[str, ...] = ()  # of ``WorkAhead``: what sentences and sections need from every block of frames
     links: tuple[str, ...] = ()  # of ``DrawnLinks``: right and wrong links of a frame, for figures and the report
     similar: tuple[str, ...] = ()  # of ``Similar``: columns of ``frames --like``, and frames that are alike in ``view``
     priors: tuple[str, ...] = ()  # of ``PriorTables``: what ``evaluate --prior`` adds

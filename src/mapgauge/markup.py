@@ -373,7 +373,7 @@ def bars(parts: Sequence[tuple[float, str]], length: float = 160.0) -> Html:
     for value, colour in parts:
         pieces.append(f'<rect x="{left:.1f}" y="1" width="{value * length:.1f}" height="10" fill="{colour}"/>')
         left += value * length
-    return _svg(length, 12.0, "parts", pieces=pieces)
+    return _svg(length, height=12.0, title="parts", pieces=pieces)
 
 
 def interval(value: float, low: float, high: float, span: tuple[float, float], length: float = 160.0) -> Html:
@@ -385,7 +385,7 @@ def interval(value: float, low: float, high: float, span: tuple[float, float], l
         pieces.append(
             f'<line x1="{place[0]:.1f}" x2="{place[1]:.1f}" y1="6" y2="6" stroke="currentColor" stroke-width="1.5"/>'
         )
-    return _svg(length, 12.0, "interval", pieces=pieces)
+    return _svg(length, height=12.0, title="interval", pieces=pieces)
 
 
 def _pixels(points: "Points", low: "Points", scale: float, height: float) -> "Points":

@@ -12,7 +12,7 @@ feature" have examples. Frames, protocols, results and errors are public names o
 from mapgauge.checks.context import CheckInput
 from mapgauge.checks.table import Check
 from mapgauge.frames.columns import Column
-from mapgauge.hooks import Nearest, PriorTables, Sentence, Similar
+from mapgauge.hooks import Nearest, PriorTables, Sentence, Similar, WorkAhead
 from mapgauge.io._format import Format, ReadOptions
 from mapgauge.io.files.source import Content
 from mapgauge.manifest import Command, Feature, Figure, use
@@ -23,11 +23,13 @@ from mapgauge.metrics.metric import CombinedRows, HitRows, Metric, Setting, SumR
 from mapgauge.metrics.rows import Selection
 from mapgauge.metrics.settings import DistanceSettings, HitSettings, Settings, setting
 from mapgauge.results.drawn_links import DrawnLinks
+from mapgauge.scoring.data import BlockWork
 from mapgauge.views.report.pack import Added, Section, WholeScene
 
 __all__ = [
     "Added",
     "Block",
+    "BlockWork",
     "Check",
     "CheckInput",
     "Citation",
@@ -57,6 +59,7 @@ __all__ = [
     "SumRows",
     "Value",
     "WholeScene",
+    "WorkAhead",
     "element",
     "html",
     "setting",

@@ -34,16 +34,18 @@ def map_frames(draw: st.DrawFn) -> mg.MapFrames:
     sizes = draw(st.lists(st.integers(0, 5), min_size=count, max_size=count))
     coords = draw(arrays(np.float64, (sum(sizes), dimension), elements=numbers))
     return mg.MapFrames(
-        tuple(frames),
-        tuple(classes),
-        np.sort(draw(arrays(np.int64, count, elements=st.integers(0, max(len(frames) - 1, 0))))),
-        draw(arrays(np.int64, count, elements=st.integers(0, max(len(classes) - 1, 0)))),
-        mg.Polylines(coords, np.cumsum([0, *sizes])),
-        draw(st.none() | arrays(np.float64, count, elements=confidences)),
-        draw(st.none() | st.lists(tracks, min_size=count, max_size=count).map(lambda given: np.array(given, np.str_))),
-        draw(st.none() | st.lists(scenes, min_size=len(frames), max_size=len(frames)).map(tuple)),
-        draw(st.none() | arrays(np.int64, len(frames), elements=st.integers(-3, 3))),
-        draw(st.none() | arrays(np.float64, (len(frames), 4, 4), elements=numbers)),
+        tokens=tuple(frames),
+        classes=tuple(classes),
+        frame=np.sort(draw(arrays(np.int64, count, elements=st.integers(0, max(len(frames) - 1, 0))))),
+        label=draw(arrays(np.int64, count, elements=st.integers(0, max(len(classes) - 1, 0)))),
+        polylines=mg.Polylines(coords, np.cumsum([0, *sizes])),
+        confidence=draw(st.none() | arrays(np.float64, count, elements=confidences)),
+        track=draw(
+            st.none() | st.lists(tracks, min_size=count, max_size=count).map(lambda given: np.array(given, np.str_))
+        ),
+        scenes=draw(st.none() | st.lists(scenes, min_size=len(frames), max_size=len(frames)).map(tuple)),
+        timestamps=draw(st.none() | arrays(np.int64, len(frames), elements=st.integers(-3, 3))),
+        poses=draw(st.none() | arrays(np.float64, (len(frames), 4, 4), elements=numbers)),
         format=draw(st.sampled_from(["", "vectormapnet"])),
     )
 

@@ -157,7 +157,12 @@ def test_ids_that_moved_in_a_circle_are_found(predictions: mg.MapFrames, truth: 
 def test_a_class_taken_for_another_is_not_an_exchange(predictions: mg.MapFrames, truth: mg.MapFrames) -> None:
     label = np.where(predictions.label == 1, 2, predictions.label)  # a model that calls every divider a boundary
     confused = mg.MapFrames(
-        predictions.tokens, CLASSES, predictions.frame, label, predictions.polylines, predictions.confidence
+        tokens=predictions.tokens,
+        classes=CLASSES,
+        frame=predictions.frame,
+        label=label,
+        polylines=predictions.polylines,
+        confidence=predictions.confidence,
     )
     assert none("classes-exchanged", confused, truth)
 
@@ -176,8 +181,12 @@ def test_instances_under_another_spelling_of_a_compared_class_are_a_warning(
     label = predictions.label.copy()
     label[places] = 3
     odd = mg.MapFrames(
-        *(predictions.tokens, (*CLASSES, name), predictions.frame, label),
-        *(predictions.polylines, predictions.confidence),
+        tokens=predictions.tokens,
+        classes=(*CLASSES, name),
+        frame=predictions.frame,
+        label=label,
+        polylines=predictions.polylines,
+        confidence=predictions.confidence,
     )
     finding = one("class-not-compared", odd, truth, classes=CLASSES)
     assert (finding.level, finding.count) == ("warning", len(places))

@@ -15,11 +15,13 @@ def val(frames: int, counts: dict[str, int], pattern: str = "{:032x}", size: flo
     total = sum(counts.values())
     line = np.array([[-size / 2, -size / 4], [size / 2, size / 4]])
     return mg.MapFrames(
-        tuple(pattern.format(i) for i in range(frames)),
-        tuple(counts),
-        np.sort(np.arange(total) % frames),
-        np.repeat(np.arange(len(counts)), list(counts.values()))[np.argsort(np.arange(total) % frames, kind="stable")],
-        mg.Polylines(np.tile(line, (total, 1)), np.arange(0, 2 * total + 1, 2)),
+        tokens=tuple(pattern.format(i) for i in range(frames)),
+        classes=tuple(counts),
+        frame=np.sort(np.arange(total) % frames),
+        label=np.repeat(np.arange(len(counts)), list(counts.values()))[
+            np.argsort(np.arange(total) % frames, kind="stable")
+        ],
+        polylines=mg.Polylines(np.tile(line, (total, 1)), np.arange(0, 2 * total + 1, 2)),
     )
 
 

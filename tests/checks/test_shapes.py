@@ -115,12 +115,12 @@ def test_open_ends_of_unsure_predictions_do_not_count(predictions: mg.MapFrames,
     assert predictions.confidence is not None
     assert unsure.confidence is not None
     both = mg.MapFrames(
-        predictions.tokens,
-        predictions.classes,
-        np.concatenate([predictions.frame, unsure.frame])[order],
-        np.concatenate([predictions.label, unsure.label])[order],
-        mg.Polylines.of([lines[i] for i in order]),
-        np.concatenate([predictions.confidence, unsure.confidence])[order],
+        tokens=predictions.tokens,
+        classes=predictions.classes,
+        frame=np.concatenate([predictions.frame, unsure.frame])[order],
+        label=np.concatenate([predictions.label, unsure.label])[order],
+        polylines=mg.Polylines.of([lines[i] for i in order]),
+        confidence=np.concatenate([predictions.confidence, unsure.confidence])[order],
     )
     assert none("closed-differs", both, truth)
 

@@ -55,7 +55,12 @@ class Greeting(Document):
     """A document with two forms."""
 
     def text(self) -> list[Table | Line | Listing]:
-        return [Table("A", ["x"], [["1"]]), Line("said"), Table("B", ["x"], [["2"]]), Line("apart", gap=True)]
+        return [
+            Table(title="A", header=["x"], rows=[["1"]]),
+            Line("said"),
+            Table(title="B", header=["x"], rows=[["2"]]),
+            Line("apart", gap=True),
+        ]
 
     def to_dict(self) -> Any:
         return {"said": True}

@@ -62,11 +62,11 @@ def large(tmp_path: Path) -> Path:
     starts = np.tile(np.repeat(corners, lines // len(corners), axis=0), (frames, 1))
     coords = np.stack([starts, starts + 2.0], axis=1).reshape(-1, 2)
     truth = mg.MapFrames(
-        tuple(f"{k:04}" for k in range(frames)),
-        ("divider", "boundary", "ped_crossing"),
-        np.repeat(np.arange(frames), lines),
-        np.tile(np.arange(lines) % 2, frames),
-        mg.Polylines(coords, np.arange(0, len(coords) + 1, 2)),
+        tokens=tuple(f"{k:04}" for k in range(frames)),
+        classes=("divider", "boundary", "ped_crossing"),
+        frame=np.repeat(np.arange(frames), lines),
+        label=np.tile(np.arange(lines) % 2, frames),
+        polylines=mg.Polylines(coords, np.arange(0, len(coords) + 1, 2)),
     )
     for side, name in ((truth.with_confidence(0.5), "x"), (truth, "y")):
         write_folder(side, tmp_path / name, group_rows=CHUNK // 8)

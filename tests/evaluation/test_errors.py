@@ -80,7 +80,14 @@ def raised() -> mg.MapFrames:
 @pytest.mark.parametrize("value", [-0.1, 1.5, np.nan, 87.0])
 @pytest.mark.parametrize("side", ["predictions", "truth"])
 def test_confidences_outside_0_to_1_are_refused_on_either_side(value: float, side: str) -> None:
-    odd = mg.MapFrames(SURE.tokens, SURE.classes, SURE.frame, SURE.label, SURE.polylines, np.array([0.5, value]))
+    odd = mg.MapFrames(
+        tokens=SURE.tokens,
+        classes=SURE.classes,
+        frame=SURE.frame,
+        label=SURE.label,
+        polylines=SURE.polylines,
+        confidence=np.array([0.5, value]),
+    )
     both = (odd, TRUTH) if side == "predictions" else (SURE, odd)
     refused(lambda: mg.evaluate(*both), f"{side}: frame b, instance 0 (divider): confidence {value}", "[0, 1]")
 

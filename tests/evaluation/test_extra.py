@@ -143,3 +143,15 @@ def test_extra_metrics_are_checked() -> None:
     with pytest.raises(mg.InvalidInput, match="unknown metric"):
         mg.evaluate(*sides, extra=["completnes"])
     assert mg.evaluate(*sides, metrics=["pld"], extra=["pld"]).metrics == ("pld",)
+
+
+def test_totals_of_further_metrics_join_those_that_are_known() -> None:
+    sides = demo_world(20)
+    more = with_metrics(mg.evaluate(*sides, extra=EXTRA, ranges=(0, 15, 30)), EXTRA)
+    together = mg.evaluate(*sides, metrics=list(more.metrics), ranges=(0, 15, 30))
+    assert more.to_dict()["classes"] == together.to_dict()["classes"]
+    assert list(more.totals.sums) == list(together.totals.sums)
+    assert list(more.totals.precision) == list(together.totals.precision)
+    for name, sums in together.totals.sums.items():
+        np.testing.assert_array_equal(more.totals.sums[name].sums, sums.sums)
+        np.testing.assert_array_equal(more.totals.sums[name].rings, sums.rings)

@@ -41,12 +41,12 @@ def joined(first: mg.MapFrames, second: mg.MapFrames) -> mg.MapFrames:
     if first.confidence is not None and second.confidence is not None:
         confidence = np.concatenate([first.confidence, second.confidence])
     return mg.MapFrames(
-        first.tokens + second.tokens,
-        names,
-        np.concatenate([first.frame, second.frame + len(first)]),
-        np.concatenate([first.label, second.label]),
-        first.polylines.and_then(second.polylines),
-        confidence,
+        tokens=first.tokens + second.tokens,
+        classes=names,
+        frame=np.concatenate([first.frame, second.frame + len(first)]),
+        label=np.concatenate([first.label, second.label]),
+        polylines=first.polylines.and_then(second.polylines),
+        confidence=confidence,
     )
 
 

@@ -25,12 +25,12 @@ def scores(frames: slice = slice(None)) -> Scores:
     """Rows of some of the frames. The second prediction hits at both thresholds, the third at the larger one."""
     chosen = np.arange(3)[frames]
     return Scores(
-        PREDICTED[chosen],
-        TRUE[chosen],
-        np.array([0.9, 0.8, 0.7])[chosen],
-        {"pld": SUMS[:, chosen].astype(np.float64)},
-        {"pld": SUMS[:, chosen] + 0.5},
-        {"ap_chamfer": np.array([0b00, 0b11, 0b10], np.uint16)[chosen]},
+        predicted=PREDICTED[chosen],
+        true=TRUE[chosen],
+        confidence=np.array([0.9, 0.8, 0.7])[chosen],
+        sums={"pld": SUMS[:, chosen].astype(np.float64)},
+        rings={"pld": SUMS[:, chosen] + 0.5},
+        hits={"ap_chamfer": np.array([0b00, 0b11, 0b10], np.uint16)[chosen]},
     )
 
 
@@ -63,16 +63,23 @@ def test_rows_of_frames_stay_together() -> None:
     assert rows.shape == (3, 2 * 2 * 6 + 2 * 2 + 2 * 2 * 6)
     assert rows[1, :24].tolist() == SUMS[:, 1].ravel().tolist()
     assert rows[2, -24:].tolist() == (SUMS[:, 2].ravel() + 0.5).tolist()
-    assert per_frame(Scores(PREDICTED, TRUE, np.ones(3), {}, {}, {}), PROTOCOL).shape == (3, 0)
+    assert per_frame(
+        Scores(predicted=PREDICTED, true=TRUE, confidence=np.ones(3), sums={}, rings={}, hits={}), PROTOCOL
+    ).shape == (3, 0)
 
 
 def test_a_metric_without_rings_and_hits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METRICS, "length_error", LENGTH_ERROR)
     rows = np.arange(12.0).reshape(1, 3, 2, 2)
     sums, rings = {"length_error": rows, "pld": SUMS.astype(np.float64)}, {"pld": SUMS + 0.5}
-    both = Totals.of(Scores(PREDICTED, TRUE, np.ones(3), sums, rings, {}), PROTOCOL)
+    both = Totals.of(
+        Scores(predicted=PREDICTED, true=TRUE, confidence=np.ones(3), sums=sums, rings=rings, hits={}), PROTOCOL
+    )
     assert both.sums["pld"].rings.tolist() == Totals.of(scores(), PROTOCOL).sums["pld"].rings.tolist()
-    totals = Totals.of(Scores(PREDICTED, TRUE, np.ones(3), {"length_error": rows}, {}, {}), PROTOCOL)
+    totals = Totals.of(
+        Scores(predicted=PREDICTED, true=TRUE, confidence=np.ones(3), sums={"length_error": rows}, rings={}, hits={}),
+        PROTOCOL,
+    )
     assert totals.sums["length_error"].sums.tolist() == [[[0 + 4 + 8, 1 + 5 + 9], [2 + 6 + 10, 3 + 7 + 11]]]
     assert totals.sums["length_error"].rings.shape == (0, 2, 2)
     assert np.isnan(totals.sums["length_error"].frame_values).tolist() == [[True, True]]

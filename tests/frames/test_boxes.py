@@ -94,7 +94,7 @@ def test_lines_are_scored_as_if_there_were_no_boxes() -> None:
 
 def test_groups_have_the_links_of_both_sides() -> None:
     truth = frames()
-    settings = mg.Protocol("", classes=None, boxes=("red",), ties="file")
+    settings = mg.Protocol(name="", classes=None, boxes=("red",), ties="file")
     x, y = mg.align(truth.with_confidence(0.5), truth, classes=("red", "centerline"))
     groups = group(x, y, settings, links=True)
     # Order of the groups: predicted boxes 0 and 1, true boxes 2 and 3, predicted lanes 4 and 5, true lanes 6 and 7.

@@ -58,7 +58,11 @@ def linked_frames(draw: st.DrawFn) -> mg.MapFrames:
                         kind.append(name)
     weight = [draw(st.sampled_from([0.25, 0.5, 1.0])) for _ in source]
     frames = mg.MapFrames(
-        tokens, CLASSES, np.array(frame, np.int64), np.array(label, np.int64), mg.Polylines.of(lines, dimension=3)
+        tokens=tokens,
+        classes=CLASSES,
+        frame=np.array(frame, np.int64),
+        label=np.array(label, np.int64),
+        polylines=mg.Polylines.of(lines, dimension=3),
     )
     confidence = np.linspace(0.1, 1, len(lines)) if draw(st.booleans()) else None
     return replace(frames.with_confidence(confidence), links=mg.Links.of(source, target, weight=weight, kind=kind))

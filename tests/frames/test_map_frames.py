@@ -132,7 +132,12 @@ def test_height_moves_too() -> None:
 def test_poses_stay_true_when_points_move(rng: np.random.Generator) -> None:
     frames = mg.MapFrames.of({"a": {"divider": [rng.normal(0, 9, (5, 3))]}})
     posed = mg.MapFrames(
-        frames.tokens, frames.classes, frames.frame, frames.label, frames.polylines, poses=pose(40, 900, 500, 3)[None]
+        tokens=frames.tokens,
+        classes=frames.classes,
+        frame=frames.frame,
+        label=frames.label,
+        polylines=frames.polylines,
+        poses=pose(40, 900, 500, 3)[None],
     )
     assert posed.poses is not None
     world_before = posed.transform(posed.poses).polylines.coords

@@ -71,7 +71,9 @@ def test_three_dimensions() -> None:
 def test_many_at_once_equal_one_by_one(rng: np.random.Generator) -> None:
     lines = [rng.normal(0, 5, (n, 2)) for n in (4, 0, 1, 9)]
     zeros = np.zeros(len(lines), np.int64)
-    frames = mg.MapFrames(("a",), ("divider",), frame=zeros, label=zeros, polylines=mg.Polylines.of(lines))
+    frames = mg.MapFrames(
+        tokens=("a",), classes=("divider",), frame=zeros, label=zeros, polylines=mg.Polylines.of(lines)
+    )
     for one, line in zip(frames.resample(spacing=0.7).polylines, lines, strict=True):
         assert np.array_equal(one, mg.resample(line, spacing=0.7))
 

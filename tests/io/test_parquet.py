@@ -70,16 +70,16 @@ def test_a_round_trip_keeps_everything(
 def test_a_file_without_instances_keeps_its_columns(tmp_path: Path, tokens: tuple[str, ...]) -> None:
     none = np.empty(0, np.int64)
     frames = mg.MapFrames(
-        tokens,
-        ("divider",),
-        none,
-        none,
-        mg.Polylines(np.empty((0, 3)), np.zeros(1, np.int64)),
-        np.empty(0),
-        np.empty(0, np.str_),
-        tokens,
-        np.arange(len(tokens)),
-        np.zeros((len(tokens), 4, 4)),
+        tokens=tokens,
+        classes=("divider",),
+        frame=none,
+        label=none,
+        polylines=mg.Polylines(np.empty((0, 3)), np.zeros(1, np.int64)),
+        confidence=np.empty(0),
+        track=np.empty(0, np.str_),
+        scenes=tokens,
+        timestamps=np.arange(len(tokens)),
+        poses=np.zeros((len(tokens), 4, 4)),
     )
     mg.write(frames, tmp_path / "file.parquet")
     assert_same(mg.read(tmp_path / "file.parquet"), frames)

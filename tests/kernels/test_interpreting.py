@@ -258,7 +258,8 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Every kernel that may be interpreted is called in both ways, and must give the same bits. Return their names."""
     names = set()
 
-    def both(kernel: Kernel, *arguments: Any) -> Any:
+    def both(kernel: Kernel, *arguments: Any, **named: Any) -> Any:
+        arguments = kernel.by_position(arguments, named)
         if kernel.size is None:
             return kernel.call_compiled(arguments)
         assert kernel.size(*arguments) >= 0.0

@@ -7,7 +7,7 @@ from tests.listed import listed
 
 import mapgauge as mg
 
-PLAIN = mg.Protocol("plain", classes=("divider",), closed=False)
+PLAIN = mg.Protocol(name="plain", classes=("divider",), closed=False)
 Line = list[list[float]]
 
 

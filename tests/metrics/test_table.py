@@ -55,8 +55,8 @@ def test_the_fields_of_a_key() -> None:
 
 
 def test_words_of_values_and_metrics() -> None:
-    assert Value("matched_points", "", "matched", "part").words == "matched points"
-    assert Value("ap_chamfer", "", "Chamfer-AP", "main").words == "Chamfer-AP"
+    assert Value(key="matched_points", part="", title="matched", role="part").words == "matched points"
+    assert Value(key="ap_chamfer", part="", title="Chamfer-AP", role="main").words == "Chamfer-AP"
     assert (PLD.arrow_of(PLD.main), PLD.better) == (" ↓", "lower is better")
     assert (AP_SOSPA.arrow_of(AP_SOSPA.main), AP_SOSPA.better) == (" ↑", "higher is better")
     assert COMPLETENESS.better == "arrows point to better values"
@@ -73,7 +73,7 @@ def test_the_rows_of_average_precision() -> None:
     row = AP_SOSPA
     assert (row.name, row.title, row.symbol, row.lower_is_better) == ("ap_sospa", "SOSPA-AP", "AP", False)
     assert (row.stated(PAPER), row.limits) == ("mean over thresholds at the cutoff 1.5 m", (0.0, 1.0))
-    assert row.values == (Value("ap_sospa", "", "SOSPA-AP", "main"),)
+    assert row.values == (Value(key="ap_sospa", part="", title="SOSPA-AP", role="main"),)
     assert row.setting == Setting("thresholds", "threshold", "")
     assert isinstance(row.rows, HitRows)
 
@@ -142,7 +142,10 @@ def test_both_kinds_of_rows() -> None:
 
 def test_values_by_name() -> None:
     assert value_named("detection") == (PLD, PLD.values[2])
-    assert value_named("pld_frame_mean") == (PLD, Value("pld_frame_mean", "frame_mean", "PLD frame mean"))
+    assert value_named("pld_frame_mean") == (
+        PLD,
+        Value(key="pld_frame_mean", part="frame_mean", title="PLD frame mean"),
+    )
     assert value_named("ap_chamfer") == (AP_CHAMFER, AP_CHAMFER.main)
     assert value_named("truth") is None
 

@@ -33,8 +33,8 @@ LENGTH_ERROR = Metric(
     symbol="error",
     lower_is_better=True,
     values=(
-        Value("length_error", "", "Length error", "main"),
-        Value("length_predicted", "predicted", "predicted length", "headline"),
+        Value(key="length_error", part="", title="Length error", role="main"),
+        Value(key="length_predicted", part="predicted", title="predicted length", role="headline"),
     ),
     rows=SumRows(("predicted", "true"), _lengths, _length_error),
 )
@@ -53,7 +53,7 @@ FLICKER = Metric(
     title="Flicker",
     symbol="changes",
     lower_is_better=True,
-    values=(Value("flicker", "", "Flicker", "main"),),
+    values=(Value(key="flicker", part="", title="Flicker", role="main"),),
     rows=SumRows(
         ("changes", "frames"),
         _flicker,

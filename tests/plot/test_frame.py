@@ -31,7 +31,9 @@ def assigned(matches: list[mg.Match] | None = None, *, moved: float = 0.0, dimen
     side = at + np.eye(dimension)[1] * 3
     predictions = [mg.Instance("divider", at + np.eye(dimension)[1] * moved, 0.75), mg.Instance("boundary", side, 0.02)]
     truth = [mg.Instance("divider", at), mg.Instance("ped_crossing", -side)]
-    return mg.Assignment("token", predictions, truth, [MATCHED] if matches is None else matches)
+    return mg.Assignment(
+        token="token", predictions=predictions, truth=truth, matches=[MATCHED] if matches is None else matches
+    )
 
 
 def named(axes: Axes, prefix: str) -> dict[str, Line2D]:
@@ -119,7 +121,9 @@ def test_predictions_are_coloured_piece_by_piece_by_their_distance_to_the_truth(
     at = np.array(FIVE)
     bent = at + np.array([[0, 0], [0, 0], [0, 1.4], [0, 1.4], [0, 9]])  # middles: 0, 0.7, 1.4 and 5.2 m from the truth
     predictions = [mg.Instance("divider", bent, 1.0), mg.Instance("divider", at + np.array([0, 0.6]), 1.0)]
-    frame = mg.Assignment("t", predictions, [mg.Instance("divider", at)], [MATCHED], cutoff=1.5)
+    frame = mg.Assignment(
+        token="t", predictions=predictions, truth=[mg.Instance("divider", at)], matches=[MATCHED], cutoff=1.5
+    )
     lines = named(plot.frame(frame).axes[0], "prediction")
     parts = ["prediction-0-0", "prediction-0-0-1", "prediction-0-0-2", "prediction-0-0-3"]
     assert [lines[part].get_color() for part in parts] == [colours_of(["divider"])["divider"], *FAR]
@@ -187,7 +191,7 @@ def test_truth_and_predictions_of_a_class_differ_in_more_than_colour() -> None:
 def test_classes_keep_their_colour_whatever_else_is_in_the_frame() -> None:
     def colour(name: str, other: str) -> str:
         predictions = [mg.Instance(name, np.array(FIVE), 1.0), mg.Instance(other, np.array(FIVE), 1.0)]
-        (axes,) = plot.frame(mg.Assignment("t", predictions, [], [])).axes
+        (axes,) = plot.frame(mg.Assignment(token="t", predictions=predictions, truth=[], matches=[])).axes
         return str(named(axes, "prediction-0")["prediction-0-0"].get_color())
 
     assert colour("divider", "boundary") == colour("divider", "kerb") != colour("kerb", "divider")
@@ -206,7 +210,7 @@ def test_the_legend_names_what_is_there() -> None:
     assert set(legend(figure)) == {"ped crossing", "divider", "boundary", *signs, "ego"}
     everything = mg.Match("divider", 0, 0, 0.0, np.array([[k, k] for k in range(5)]))
     whole = assigned([everything])
-    alone = mg.Assignment("t", whole.predictions[:1], whole.truth[:1], whole.matches)
+    alone = mg.Assignment(token="t", predictions=whole.predictions[:1], truth=whole.truth[:1], matches=whole.matches)
     assert not {"missed truth", "false prediction", "boundary"} & set(legend(plot.frame(alone)))
 
 
@@ -348,12 +352,17 @@ def test_polygons_are_closed_and_open_lines_are_not() -> None:
     ring = mg.resample(corner, spacing=0.5)[:-1]
     open_line = mg.resample(corner[:-1], spacing=0.5)
     both = [mg.Instance("ped_crossing", ring), mg.Instance("boundary", open_line)]
-    lines = named(plot.frame(mg.Assignment("t", [], both, [], truth_closed=[True, False])).axes[0], "truth")
+    lines = named(
+        plot.frame(mg.Assignment(token="t", predictions=[], truth=both, matches=[], truth_closed=[True, False])).axes[
+            0
+        ],
+        "truth",
+    )
     assert [len(np.asarray(lines[f"truth-{k}-0"].get_xdata())) for k in range(2)] == [len(ring) + 1, len(open_line)]
 
 
 def test_an_empty_frame_shows_the_car() -> None:
-    (axes,) = plot.frame(mg.Assignment("t", [], [], [])).axes
+    (axes,) = plot.frame(mg.Assignment(token="t", predictions=[], truth=[], matches=[])).axes
     assert len(axes.patches) == 1
     assert axes.get_lines() == []
 
@@ -399,7 +408,10 @@ def test_regions_of_any_shape_can_be_drawn(region: tuple[float, float]) -> None:
         ({"region": (0, 5)}, "region must be"),
         ({"forward": "z"}, 'forward must be "x", "y", or None'),
         (
-            {"assignment": [assigned(), mg.Assignment("other", [], [], [])], "side_by_side": True},
+            {
+                "assignment": [assigned(), mg.Assignment(token="other", predictions=[], truth=[], matches=[])],
+                "side_by_side": True,
+            },
             "needs assignments of one frame, got token, other",
         ),
     ],

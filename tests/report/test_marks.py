@@ -43,12 +43,12 @@ def test_levels_are_the_distances_to_the_matched_line_in_sixths_of_the_cutoff() 
     lines = [mg.Instance("divider", slope, 1.0), mg.Instance("divider", np.stack([x, 0 * x + 8.4], 1), 1.0)]
     lines.append(mg.Instance("boundary", slope, 1.0))
     match = mg.Match("divider", 0, 0, 0.5, np.array([[0, 0]]))
-    found = levels_of(mg.Assignment("t", lines, truth, [match], cutoff=1.5))
+    found = levels_of(mg.Assignment(token="t", predictions=lines, truth=truth, matches=[match], cutoff=1.5))
     middles = (slope[1:, 1] + slope[:-1, 1]) / 2
     assert found[0].tolist() == [*np.minimum(middles / 0.25, STEPS).astype(int).tolist(), STEPS]
     assert set(found[1].tolist()) == {2}  # unmatched: 0.6 m from the nearest line of its class
     assert set(found[2].tolist()) == {STEPS}  # no truth of its class
-    nothing = levels_of(mg.Assignment("t", lines, truth, [match]))
+    nothing = levels_of(mg.Assignment(token="t", predictions=lines, truth=truth, matches=[match]))
     assert {level for levels in nothing for level in levels.tolist()} == {0}
 
 

@@ -108,20 +108,20 @@ def _method(rng: np.random.Generator, true: np.ndarray, skill: np.ndarray, *, ca
         without["causes"] = np.zeros((0, scenes, CLASSES, len(CAUSES) + 1))
         metrics = (*METRICS, "causes")
     rows = Scores(
-        predicted.astype(np.int64),
-        true.astype(np.int64),
-        confidence.astype(np.float64),
-        of_metrics,
-        without,
-        {"ap_chamfer": hit.astype(np.uint16)},
+        predicted=predicted.astype(np.int64),
+        true=true.astype(np.int64),
+        confidence=confidence.astype(np.float64),
+        sums=of_metrics,
+        rings=without,
+        hits={"ap_chamfer": hit.astype(np.uint16)},
     )
     side = mg.Input("", "", scenes, {}, "")
     tokens = tuple(f"scene {k:06d}" for k in range(scenes))
     kept = MemoryRows(tokens, tokens, rows)
     return mg.Results(
-        PROTOCOL,
-        metrics,
-        ("divider", "boundary"),
+        protocol=PROTOCOL,
+        metrics=metrics,
+        class_names=("divider", "boundary"),
         ranges=(),
         records=InputRecords.known(side, side),
         frames_missing=0,

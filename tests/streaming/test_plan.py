@@ -19,7 +19,17 @@ def dataset(groups: list[list[Key]], name: str, *, scenes: bool, size: int = 1) 
     for number, inside in enumerate(groups):
         scene, token = sorted(key[0] for key in inside), sorted(key[1] for key in inside)
         found.append(Group(name, number, len(inside), size, (scene[0], token[0]), (scene[-1], token[-1])))
-    return DataSet(name, (name,), tuple(found), (), True, scenes, "", {}, ())
+    return DataSet(
+        path=name,
+        files=(name,),
+        groups=tuple(found),
+        classes=(),
+        confidence=True,
+        scenes=scenes,
+        digest="",
+        stamps={},
+        findings=(),
+    )
 
 
 def holds(chunk: Chunk, side: str, group: int) -> bool:

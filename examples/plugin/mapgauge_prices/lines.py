@@ -31,4 +31,4 @@ def read(content: Content, options: ReadOptions) -> MapFrames:
     return MapFrames.of(frames, confidence=confidence, columns={"cost": costs})
 
 
-LINES = Format("lines", "predictions, a polyline in a line of text", is_lines, read)
+LINES = Format(name="lines", about="predictions, a polyline in a line of text", recognise=is_lines, read=read)

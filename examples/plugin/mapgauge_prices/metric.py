@@ -44,7 +44,7 @@ PRICE = Metric(
     title="Price",
     symbol="price",
     lower_is_better=True,
-    values=(Value("price", "", "Price", "main"),),
+    values=(Value(key="price", part="", title="Price", role="main"),),
     rows=SumRows(("lacking", "true"), score, values),
     settings_type=PriceSettings,
     stated=lambda protocol: f"price {protocol.settings['price'].price:g} EUR",

@@ -116,14 +116,14 @@ def explain(results: Results, name: str, workers: int | None = None) -> Told:
     """Return what is said about one method."""
     facts = facts_of(results, name)
     if facts.refused is not None:
-        return Told(name, results, facts, ())
+        return Told(name, results, facts, added=())
     more = explained(results, workers)
     facts = facts_of(more, name)
     said = (sentence(more, workers) for sentence in sentences())
     # A streamed evaluation keeps only the sums of metrics that explain PLD. Comparisons need a value of every frame.
     has_rows = more.geometry is not None or not set(more.metrics) & set(more.extra)
     compared = more if has_rows else results
-    return Told(name, compared, facts, tuple(statement for statement in said if statement is not None))
+    return Told(name, compared, facts, added=tuple(statement for statement in said if statement is not None))
 
 
 def combined(methods: Sequence[Told], comparison: Comparison | None = None) -> Answer:
@@ -140,7 +140,7 @@ def combined(methods: Sequence[Told], comparison: Comparison | None = None) -> A
     pairs = pairs_of([method.facts for method in trusted], compared, comparison)
     order = ranked([method.name for method in trusted], [method.results for method in trusted]) if trusted else []
     said = [
-        *about_methods(facts, pairs, order, protocol),
+        *about_methods(facts, pairs, order, protocol=protocol),
         *(named(statement, method.name) for method in methods for statement in method.added),
     ]
     return Answer(facts, tuple(pairs), tuple(said), comparison=comparison)

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from mapgauge.evaluation.evaluate import with_metrics
+from mapgauge.evaluation.evaluate import must_score, with_metrics
+from mapgauge.hooks import expect_ahead
 from mapgauge.metrics.causes import CAUSES, CAUSES_OF_PLD, FAMILIES
 from mapgauge.metrics.completeness import COMPLETENESS, by_distance
 from mapgauge.metrics.completeness import values_of as values_of_lengths
@@ -89,6 +90,8 @@ def explained(results: Results, workers: int | None) -> Results:
         wanted.append(CAUSES_OF_PLD.name)
     if results.geometry is None and not results.has_scored(wanted):
         return results
+    if results.geometry is not None and must_score(results, wanted):
+        expect_ahead(results.geometry, results.metrics, report=False)
     return with_metrics(results, wanted, workers)
 
 

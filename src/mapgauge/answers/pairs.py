@@ -173,7 +173,7 @@ def _pair(comparison: Comparison, first: _Ranked, second: _Ranked) -> PairFacts:
     return PairFacts(
         first=first.facts.name,
         second=second.facts.name,
-        verdict=_verdict(one, other, measure, difference, contradicted=bool(against)),
+        verdict=_verdict(one, other, measure, difference=difference, contradicted=bool(against)),
         measure=measure,
         gap=None if difference is None else DifferenceFacts.of(difference),
         pld=DifferenceFacts.of(changes["mean"][PLD.main.key]) if PLD.main.key in changes["mean"] else None,
@@ -197,7 +197,7 @@ def _families(first: _Ranked, second: _Ranked) -> dict[str, dict[str, Difference
         }
     of_first, of_second = ({"mean": method.facts.families} | _by_class(method.facts) for method in (first, second))
     return {
-        name: {family: DifferenceFacts(other[family] - part, None, None) for family, part in parts.items()}
+        name: {family: DifferenceFacts(other[family] - part, low=None, high=None) for family, part in parts.items()}
         for name, parts in of_first.items()
         if parts is not None and (other := of_second.get(name)) is not None
     }

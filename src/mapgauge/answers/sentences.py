@@ -235,14 +235,14 @@ def about_methods(
         pair = next(pair for pair in pairs if {pair.first, pair.second} == set(order))
         yield from _of_two(pair, protocol)
     elif len(order) > 2:
-        yield _of_many(methods, pairs, order, protocol)
+        yield _of_many(methods, pairs, order, protocol=protocol)
     yield from _all_found(methods)
     if len(order) > 1:
         yield from _by_distance(methods)
     for facts in methods:
         if facts.refused is not None:
             said = refusal(facts)
-            yield Statement("refused", f"{facts.name}: {_lowered(said.text)}", said.values, facts.name)
+            yield Statement("refused", f"{facts.name}: {_lowered(said.text)}", said.values, method=facts.name)
         elif len(order) == 1:
             yield from (named(said, facts.name) for said in about_method(facts, protocol))
 
@@ -265,22 +265,22 @@ def _of_two(pair: PairFacts, protocol: Protocol) -> Iterator[Statement]:
     values = _values(pair)
     if pair.verdict == "identical":
         text = f"{pair.first} and {pair.second} are identical: their predictions are the same."
-        yield Statement("comparison", text, values, pair.second)
+        yield Statement("comparison", text, values, method=pair.second)
         return
     if pair.verdict == "cannot tell":
         text = f"Whether {pair.second} or {pair.first} is better cannot be told"
-        yield Statement("comparison", f"{text}: {_undecided(pair, title)}.", values, pair.second)
+        yield Statement("comparison", f"{text}: {_undecided(pair, title)}.", values, method=pair.second)
         return
     if pair.gap is None:
         return
     if pair.verdict == "disagree":
-        yield Statement("comparison", _disagreement(pair, title), values, pair.second)
+        yield Statement("comparison", _disagreement(pair, title), values, method=pair.second)
         return
     text = f"{pair.second} is {pair.verdict} than {pair.first} by {_size(pair.gap)} {title} (over {_units(pair)})."
     why = _why(pair)
     if why:
         text += f" {why}"
-    yield Statement("comparison", text, values, pair.second)
+    yield Statement("comparison", text, values, method=pair.second)
 
 
 def _values(pair: PairFacts) -> dict[str, float | str | None]:
@@ -407,7 +407,7 @@ def _of_many(
             said.append(_than_best(pair))
     for reason, names in undecided.items():
         said.append(f"Whether it is better than {_listed(names)} cannot be told: {reason}.")
-    return Statement("comparison", " ".join(said), values, best.name)
+    return Statement("comparison", " ".join(said), values, method=best.name)
 
 
 def _against_best(pairs: Sequence[PairFacts], best: str, name: str) -> PairFacts | None:

@@ -101,7 +101,7 @@ class Log:
             )
             for (camera, when), seen_from in zip(taken, poses, strict=True)
         )
-        return RigFrame(pose, None, tuple(images), scene=self.folder.absolute().name, time=time)
+        return RigFrame(pose, lidar=None, images=tuple(images), scene=self.folder.absolute().name, time=time)
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,7 +88,7 @@ def read_frames(versions: Sequence[Path], tokens: set[str]) -> dict[str, RigFram
         return len(sweeps) == len(wanted) and bool(images)
 
     path = tables / "sample_data.json"
-    sweeps, images = keyframes(find_records(path, _CameraData, _KEYFRAMES, None, complete))
+    sweeps, images = keyframes(find_records(path, _CameraData, _KEYFRAMES, wanted=None, complete=complete))
     if lacking := sorted(wanted.keys() - sweeps.keys()):
         raise UnreadableFile(
             f"{path}: no keyframe of {LIDAR} for {counted(len(lacking), 'sample')} ({lacking[0]}, ...)"
@@ -151,7 +151,9 @@ def _ego_poses(tables: Path, tokens: set[str]) -> dict[str, Floats]:
     path = tables / "ego_pose.json"
     names = {token.encode() for token in tokens}
     complete: Callable[[list[_CameraPose]], bool] = lambda rows: len(rows) >= len(tokens)
-    rows = _by_token(path, find_records(path, _CameraPose, rb'"token"\s*:\s*"([^"]*)"', names, complete))
+    rows = _by_token(
+        path, find_records(path, _CameraPose, rb'"token"\s*:\s*"([^"]*)"', wanted=names, complete=complete)
+    )
     if lacking := sorted(tokens - rows.keys()):
         raise UnreadableFile(f"{path}: {counted(len(lacking), 'pose')} of images not found ({lacking[0]}, ...)")
     return _motions({token: rows[token] for token in tokens}, path)

@@ -171,16 +171,14 @@ class Context(CheckInput):
         named: bool = False,
     ) -> "Context":
         """Make a context; classes that were not requested are left out."""
-        if region is None:
-            bounds = None
-        else:
+        bounds = None
+        if region is not None:
             bounds = check_region(region, truth.forward or predictions.forward)
-        if classes is None:
-            wanted = None
-        else:
+        offered = (without_boxes(predictions), without_boxes(truth))
+        x, y = offered
+        wanted = None
+        if classes is not None:
             wanted = check_class_names(classes)
-        x, y = offered = without_boxes(predictions), without_boxes(truth)
-        if wanted is not None:
             x, y = (side.as_classes([name for name in side.classes if name in wanted]) for side in offered)
         return cls(
             predictions=x,
@@ -233,7 +231,7 @@ class Context(CheckInput):
         x, y = self.sampled
         if x.tokens != y.tokens:
             return CheckedFrames(())
-        frames = evenly(range(len(x)), 24)
+        frames = evenly(range(len(x)), most=24)
         return CheckedFrames.of(x.at(frames), y.at(frames))
 
     @cached_property

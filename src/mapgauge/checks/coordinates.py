@@ -523,7 +523,7 @@ def far_away(context: Context) -> Iterator[Finding]:
     text = f"reach more than {reach:.0f} m from the origin; the truth measures {truth} m"
     remedy = Remedy("Use .crop(region) if they should not count", "Use --set crop=true if they should not count")
     for name, side in context.sides:
-        rows = _beyond(side, (-reach, -reach, reach, reach), 0.0)
+        rows = _beyond(side, (-reach, -reach, reach, reach), margin=0.0)
         if len(rows) <= 0.2 * len(side.polylines):  # with more, the coordinates are of another kind
             yield from about_instances(
                 (name, side), rows, "warning", code="instances-far-away", text=text, remedy=remedy

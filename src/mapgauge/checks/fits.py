@@ -166,7 +166,7 @@ class LinePairs:
         candidates = np.flatnonzero((np.maximum(above, below) < most).all(axis=1))
         predicted = self.predicted[candidates]
         true = self.true[candidates]
-        apart = chamfer_of_pairs(points, self.truth, predicted, true)
+        apart = chamfer_of_pairs(points, self.truth, predicted, columns=true)
         within = apart < most
         return predicted[within], true[within], apart[within]
 

@@ -132,7 +132,7 @@ PUBLISHED = (
     PublishedCounts(
         "nuScenes val",
         ("nuScenes",),
-        6019,
+        frames=6019,
         instances={
             "divider": (27332,),
             "ped_crossing": (6406, 6922),  # MapTR, MapTracker: different rules for joining crossings
@@ -143,7 +143,7 @@ PUBLISHED = (
     PublishedCounts(
         "Argoverse 2 val (MapTRv2, MapTracker)",
         ("Argoverse 2", "timestamp"),
-        5881,
+        frames=5881,
         instances={"ped_crossing": (11588,), "divider": (16541,), "boundary": (17831,)},
     ),
 )

@@ -143,12 +143,12 @@ def _directions(name: str, side: MapFrames, source: Indices, target: Indices) ->
     if int(doubled.sum()) > max(_SHARE * len(gap), _FEW - 1):
         text = "have a link in the other direction, although two lanes cannot lead into each other"
         remedy = f"Write links in the direction of traffic only: {_ROWS}"
-        yield finding("warning", "links-both-ways", doubled, text, remedy)
+        yield finding("warning", "links-both-ways", doubled, text=text, remedy=remedy)
         return
     if int(backwards.sum()) > max(share * len(gap), 3 * int(forwards.sum()), _FEW - 1):
         text = "lead from the start of a lane to the end of another, not from end to start"
         remedy = f"Transpose the matrix: {_ROWS}. If the lanes run against the traffic, reverse their points"
-        yield finding("error", "links-reversed", backwards, text, remedy)
+        yield finding("error", "links-reversed", backwards, text=text, remedy=remedy)
         return
     far = gap > _FAR
     if len(gap) < _ENOUGH or np.count_nonzero(far) < _SHARE * len(gap):
@@ -162,7 +162,7 @@ def _directions(name: str, side: MapFrames, source: Indices, target: Indices) ->
         f"{meeting} pairs of lanes that meet have no link"
     )
     remedy = "Sort the rows and columns of the matrix as the list of lanes, not by id"
-    yield finding("warning", "links-far-apart", far, text, remedy)
+    yield finding("warning", "links-far-apart", far, text=text, remedy=remedy)
 
 
 def _lanes(side: MapFrames, links: Links) -> Indices:

@@ -49,19 +49,24 @@ class CheckedFrames(NamedTuple):
         true = []
         predicted = []
         for i in range(len(truth)):
-            y = spread(truth, rows_with_points(truth, i), 24)
+            y = spread(truth, rows_with_points(truth, i), most=24)
             sure = most_confident(predictions, rows_with_points(predictions, i), 2 * len(y))
-            x = spread(predictions, sure, 100)  # there may be no confidences to choose by
+            x = spread(predictions, sure, most=100)  # there may be no confidences to choose by
             if len(x) and len(y):
                 true.append(y)
                 predicted.append(x)
+        frames = []
         lines = zip(coarse_frames(truth, true), coarse_frames(predictions, predicted), strict=True)
-        return cls(
-            tuple(
-                CheckedFrame(y_lines, truth.label[y], x_lines, predictions.label[x])
-                for y, x, (y_lines, x_lines) in zip(true, predicted, lines, strict=True)
+        for y, x, (y_lines, x_lines) in zip(true, predicted, lines, strict=True):
+            frames.append(
+                CheckedFrame(
+                    truth=y_lines,
+                    truth_label=truth.label[y],
+                    predictions=x_lines,
+                    label=predictions.label[x],
+                )
             )
-        )
+        return cls(tuple(frames))
 
     @property
     def truths(self) -> int:
@@ -99,7 +104,7 @@ def near_chamfer(x: Points, y: Points, most: float) -> NDArray[np.float64]:
     distance = np.full((len(x), len(y)), np.inf)
     gap = np.maximum(x.min(axis=1)[:, None] - y.max(axis=1), y.min(axis=1) - x.max(axis=1)[:, None])
     rows, columns = np.nonzero((gap <= most * (1 + 1e-9)).all(axis=2))  # a mean may be rounded down
-    distance[rows, columns] = chamfer_of_pairs(x, y, rows, columns)
+    distance[rows, columns] = chamfer_of_pairs(x, y, rows, columns=columns)
     return distance
 
 

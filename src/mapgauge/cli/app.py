@@ -330,5 +330,5 @@ def about(
     ] = None,
 ) -> None:
     """Evaluate online HD maps: compare predicted polylines with the truth."""
-    set_quiet(False)
+    set_quiet(quiet=False)
     show_compiling()

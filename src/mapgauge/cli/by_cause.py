@@ -69,7 +69,7 @@ class ByCause:
         else:
             per_km = []
         title = f"{names[1]} minus {names[0]}, {printable(class_name)}: causes of the difference in PLD"
-        return Table(title, ["cause", "difference", "", *per_km], rows)
+        return Table(title=title, header=["cause", "difference", "", *per_km], rows=rows)
 
 
 def _in_words(lengths: "Lengths") -> str:

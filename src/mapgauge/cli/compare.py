@@ -91,9 +91,9 @@ def compare(options: CompareOptions) -> None:
     methods = load_all(files, names)
     check_one_protocol(names, methods)
     if options.by is not None:
-        _compare_slices(options, files, names, methods)
+        _compare_slices(options, files, names, methods=methods)
     else:
-        _compare_all(options, names, methods, conditions, str(files[0]))
+        _compare_all(options, names, methods, conditions=conditions, file=str(files[0]))
 
 
 def _has_runs(files: Sequence[Path]) -> bool:
@@ -139,7 +139,7 @@ def _compare_runs(options: CompareOptions, files: Sequence[Path]) -> None:
     )
     comparison, _ = with_causes(compared.comparison, {}, cast("Correction", options.correction))
     shown = _classes(str(files[0]), comparison, listed(options.classes))
-    emit(options, Compared(comparison, shown, plans=plans))
+    emit(options, Compared(comparison=comparison, classes=shown, plans=plans))
 
 
 def _check(options: CompareOptions, files: Sequence[Path]) -> None:
@@ -241,12 +241,12 @@ def _compare_slices(
     """Print the comparison of methods in each slice."""
     from mapgauge.results.comparison_families import of_slices
 
-    parts = each_slice(names, methods, options.by or "", tags_of(files, options.by))
+    parts = each_slice(names, methods, options.by or "", tags=tags_of(files, options.by))
     all_pairs = options.all_pairs or len(methods) < MANY
     compared = {name: _compared(options, names, some, all_pairs=all_pairs) for name, some in parts.items()}
     corrected = of_slices(compared, cast("Correction", options.correction))
     wanted = listed(options.classes)
-    slices = {name: Compared(part, _classes(name, part, wanted)) for name, part in corrected.items()}
+    slices = {name: Compared(comparison=part, classes=_classes(name, part, wanted)) for name, part in corrected.items()}
     frames = {name: len(some[0].tokens) for name, some in parts.items()}
     emit(options, ComparedSlices(slices, frames))
 

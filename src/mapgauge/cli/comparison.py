@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NO_CAUSES = ByCause({}, {})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Compared(Document):
     """A comparison. JSON has the verdicts of a gate, and text the causes of differences to the first method."""
 
@@ -81,7 +81,7 @@ class Compared(Document):
         for row, of_method in zip(rows, self.noted, strict=False):
             row += [printable(of_method.get(key, "-")) for key in self._noted_keys]
         header += [printable(key) for key in self._noted_keys]
-        return Table(_title(comparison, [class_name]), header, rows)
+        return Table(title=_title(comparison, [class_name]), header=header, rows=rows)
 
     def _differences(self, first: str, second: str, class_name: str) -> Table:
         from mapgauge.metrics.table import title_of
@@ -90,11 +90,11 @@ class Compared(Document):
         comparison = self.comparison
         changes = comparison.differences[first, second][class_name]
         rows = [
-            [title_of(key, protocol=comparison.protocol), change.numbers, verdict_of(change, key, first, second)]
+            [title_of(key, protocol=comparison.protocol), change.numbers, verdict_of(change, key, first, second=second)]
             for key in plain_keys(comparison.estimates[0][class_name])
             if (change := changes.get(key)) is not None
         ]
-        return Table(f"{second} minus {first}, {class_name}", ["", "difference", ""], rows)
+        return Table(title=f"{second} minus {first}, {class_name}", header=["", "difference", ""], rows=rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all values, differences and intervals."""
@@ -168,7 +168,7 @@ class ComparedSlices(Document):
 def _joined(piece: Piece) -> Piece:
     """Return a table without the empty line before it."""
     if isinstance(piece, Table):
-        return Table(piece.title, piece.header, piece.rows, piece.fixed, gap=False)
+        return Table(title=piece.title, header=piece.header, rows=piece.rows, fixed=piece.fixed, gap=False)
     return piece
 
 
@@ -209,7 +209,9 @@ def latex_of(comparison: "Comparison", classes: Sequence[str], captions: Sequenc
     comments = [_title(comparison, classes), *captions]
     # Whoever sees only the table must know that there are too few scenes. A caption may have the errors already.
     comments += [note for note in comparison.notes if not any(note in caption for caption in captions)]
-    return methods_table(comparison.names, values, columns, comments, bounds, protocol=comparison.protocol)
+    return methods_table(
+        comparison.names, values, columns, captions=comments, bounds=bounds, protocol=comparison.protocol
+    )
 
 
 def document_of(comparison: "Comparison") -> dict[str, Any]:

@@ -179,4 +179,6 @@ def _convert(writer: "DatasetWriter", reading: InputReader, task: tuple[int, Pat
 
 
 def _written(frames: "MapFrames") -> _Written:
-    return _Written(frames.format, len(frames), len(frames.polylines), frames.scenes is not None, frames.findings)
+    return _Written(
+        frames.format, len(frames), len(frames.polylines), scenes=frames.scenes is not None, findings=frames.findings
+    )

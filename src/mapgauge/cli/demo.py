@@ -44,7 +44,7 @@ def demo(options: DemoOptions) -> None:
     Makes synthetic roads and the output of two detectors, evaluates both, and writes files, figures and a report.
     """
     output = options.output
-    own_folder(output, MARK, FILES, "the demo")
+    own_folder(output, MARK, FILES, writer="the demo")
 
     from mapgauge import answer
     from mapgauge.cli.evaluated import Evaluated
@@ -57,7 +57,7 @@ def demo(options: DemoOptions) -> None:
     names: list[str] = list(METHODS)
     results, sweeps = _evaluate(options)
     write_report(results, output / "report.html", names=names, title="mapgauge demo")
-    _draw(results, sweeps, names, output)
+    _draw(results, sweeps, names, output=output)
     say(f"A report, to open in a browser: {output / 'report.html'}")
     files = ["truth.geojson", *(f"{method}{suffix}" for method in METHODS for suffix in (".json", ".mg"))]
     say(f"Files to try other commands on, in {output}: {', '.join(files)}", indent="  ")

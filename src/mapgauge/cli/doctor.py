@@ -43,7 +43,7 @@ def doctor(options: DoctorOptions) -> None:
     emit(options, diagnose())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Diagnosis(Document):
     """What there is to know about an installation."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from mapgauge.cli import options as o
 from mapgauge.cli import parsing
@@ -106,6 +106,7 @@ def evaluate(options: EvaluateOptions) -> None:
     watch = EvaluationWatch(
         is_text=options.form == "text" and not options.quiet,
         explains=options.form in ("text", "json"),
+        has_report=options.page is not None,
         keeps_data=options.page is not None or options.prior is not None,
         workers=options.workers,
     )
@@ -136,7 +137,7 @@ def _evaluate(options: EvaluateOptions, watch: EvaluationWatch) -> None:
         sides: InMemory | Streamed = _streamed(options, prepare)
     else:
         sides = _in_memory(options, prepare)
-    _run(options, plan, pages, sides, watch, tags)
+    _run(options, plan, pages, sides=sides, watch=watch, tags=tags)
 
 
 def _plan(
@@ -156,24 +157,32 @@ def _plan(
         workers=options.workers,
         noted=parsing.metadata_of(options.metadata),
     )
-    into_folder = bool(options.output) and is_folder_target(options.output or "")
-    if options.output is None:
-        written = None
-    else:
+    written = None
+    into_folder = False
+    if options.output is not None:
         written = Path(options.output)
+        into_folder = bool(options.output) and is_folder_target(options.output)
     targets = files_of_each(written, plan.labels, SUFFIX, into_folder=into_folder)
     folders = files_of_each(options.work, plan.labels)
-    names = options.names_of_protocols
-    pages = [options.page and page_of(options.page, name if len(names) > 1 else "") for name in names]
+    pages = _pages(options)
+    new_folder = None
     if into_folder or len(plan.labels) > 1:
         new_folder = written
-    else:
-        new_folder = None
     inputs = [*options.predictions, options.truth, *options.lists, options.prior]
     check_targets([*targets, *pages], inputs, folders=folders, new_folder=new_folder)
     check_page("--report", options.page)
     check_geometry(written, wanted=options.with_geometry)
     return replace(plan, targets=targets, folders=folders), pages
+
+
+def _pages(options: EvaluateOptions) -> "list[Path | None]":
+    """Return the report of each protocol. Only with several protocols, its name has that of the protocol."""
+    names = options.names_of_protocols
+    if options.page is None:
+        return [None] * len(names)
+    if len(names) == 1:
+        return [page_of(options.page, "")]
+    return [page_of(options.page, name) for name in names]
 
 
 def _run(
@@ -187,22 +196,21 @@ def _run(
     """Evaluate all methods by all protocols, print what comes out, and write results and reports."""
     from mapgauge.cli.runs import evaluate_runs, write_reports
 
-    results = evaluate_runs(
-        plan,
-        sides,
-        watch,
-        geometry="original" if options.with_geometry else None,
-        keep=watch.keeps_data,
-    )
+    geometry: Literal["original"] | None = None
+    if options.with_geometry:
+        geometry = "original"
+    results = evaluate_runs(plan, sides, watch, geometry=geometry, keep=watch.keeps_data)
     answers: list[Answer] = []
     with watch.attempt():
         answers = _answers(plan, watch)
-        _print(options, plan, results, watch, answers, tags)
+        _print(options, plan, results, watch=watch, answers=answers, tags=tags)
     watch.end_of_text()
     with watch.attempt():
         keep_order(plan.targets)
         keep_order(plan.folders)
-    write_reports(plan, results, pages, watch, answers=answers, title=options.title, by=options.slice_by, tags=tags)
+    write_reports(
+        plan, results, pages, watch=watch, answers=answers, title=options.title, by=options.slice_by, tags=tags
+    )
     watch.outputs.end()
     exit_on(options.fail_on, watch.findings)
     exit_without_truth(watch.findings)
@@ -221,12 +229,14 @@ def _print(
 
     of_prior: dict[str, Sequence[Documented]] = {}
     text_of_prior: Iterable[Piece] = ()
-    prior = prior_tables() if options.prior is not None else None
+    prior = None
+    if options.prior is not None:
+        prior = prior_tables()
     if options.prior is not None and prior is not None:
         measured = prior.measure(results, plan.names, options.prior, workers=options.workers)
         of_prior = {prior.key: list(measured.values())}
         text_of_prior = prior.text(measured)
-    sliced = slices_of(results, options.slice_by, options.lists, tags, options.correction)
+    sliced = slices_of(results, options.slice_by, options.lists, tags=tags, correction=options.correction)
     document = Evaluated(
         names=plan.names,
         results=results,

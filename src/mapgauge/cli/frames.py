@@ -75,7 +75,7 @@ class FramesOptions(Printing):
     sort: Annotated[str | None, o.option("--sort COLUMN", o.WRITTEN, _SORT_HELP)] = None
     like: Annotated[str | None, o.option("--like TOKEN", o.COMPUTED, _LIKE_HELP)] = None
     worst: Annotated[
-        int | None, o.worst_option(f"a frame. Default: {LISTED} in text, otherwise all", 1, show_default=False)
+        int | None, o.worst_option(f"a frame. Default: {LISTED} in text, otherwise all", least=1, show_default=False)
     ] = None
     json: o.JsonOption = False
     csv: o.CsvOption = False
@@ -104,7 +104,7 @@ def frames(options: FramesOptions) -> None:
             query = parse(options.where)
     file = one_results("RESULT", options.result)
     results = load_all([file], file_names([file]))[0]
-    listed = _listed(options, file, results, query)
+    listed = _listed(options, file, results, query=query)
     if options.tokens:
         settle()
         for frame in listed.each:
@@ -146,7 +146,7 @@ def _listed(options: FramesOptions, file: Path, results: "Results", query: "Quer
     for name, some in groups.items():
         members = set(some)
         parts[name] = _Apart(*table.apart([frame for frame in ordered if frame in members]))
-    return FramesListed(table, parts, options.worst, list(dict.fromkeys(more)), is_sliced=options.by is not None)
+    return FramesListed(table, parts, options.worst, more=list(dict.fromkeys(more)), is_sliced=options.by is not None)
 
 
 def _similarity(results: "Results", path: Path, token: str) -> "FrameColumn":
@@ -224,7 +224,9 @@ class FramesListed(Document):
                 left_out |= dict.fromkeys(key for key in cells if key not in shown)
                 about = f"{title}{len(frames)} of {len(part.ranked)} frames with predictions and truth"
                 lines = list(zip(*(cells[key] for key in shown), strict=True))
-                yield Table(about, shown, lines, fixed=0, ids=sum(key in ("scene", "token") for key in shown))
+                yield Table(
+                    title=about, header=shown, rows=lines, fixed=0, ids=sum(key in ("scene", "token") for key in shown)
+                )
             elif not (part.without_predictions or part.without_truth):
                 yield Line(f"{printable(title)}no frames")
             yield from self._without("predictions", part.without_predictions)

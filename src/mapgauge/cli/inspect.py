@@ -1,7 +1,8 @@
 """``mapgauge inspect``: prints what is in files, as other commands do with their inputs."""
 
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,8 @@ from mapgauge.cli.output import distrust, exit_on, paint, warn, warn_of
 from mapgauge.errors import MapgaugeError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mapgauge.cli.inspected import InspectedFrames, InspectedResults
 
 
@@ -38,25 +41,38 @@ def inspect(options: InspectOptions) -> None:
 
     files = options.files
     check_unnamed(*files)
-    with nullcontext() if len(files) == 1 else suppress(MapgaugeError):  # of several files, the others are read
-        check_files(*(file for file in files if not _is_stored(file)))
+    if len(files) == 1:
+        check_files(*_files_of_frames(files))
+        read = [_inspected(files[0])]
+    else:
+        read = _inspected_if_possible(files)
+    emit(options, Inspected(read, is_list=len(files) > 1, is_quiet=options.quiet))
+    if options.quiet and options.form == "text":
+        for one in read:
+            warn_of(one.findings)
+    distrust(chain.from_iterable(one.findings for one in read if isinstance(one, InspectedResults)))
+    if len(read) < len(files):
+        warn(f"{len(files) - len(read)} of {len(files)} files could not be read")
+        raise typer.Exit(1)
+    exit_on(options.fail_on, [finding for one in read for finding in one.findings])
+
+
+def _inspected_if_possible(files: "Sequence[Path]") -> "list[InspectedFrames | InspectedResults]":
+    """Return what is in several files. A file that cannot be read is a warning, and the others are read."""
+    with suppress(MapgaugeError):  # a file that is missing is told below
+        check_files(*_files_of_frames(files))
     read: list[InspectedFrames | InspectedResults] = []
     for file in files:
         try:
             read.append(_inspected(file))
         except MapgaugeError as error:
-            if len(files) == 1:
-                raise
             warn(error.for_shell())
-    emit(options, Inspected(read, is_list=len(files) > 1, is_quiet=options.quiet))
-    if options.quiet and options.form == "text":
-        for one in read:
-            warn_of(one.findings)
-    distrust(finding for one in read if isinstance(one, InspectedResults) for finding in one.findings)
-    if len(read) < len(files):
-        warn(f"{len(files) - len(read)} of {len(files)} files could not be read")
-        raise typer.Exit(1)
-    exit_on(options.fail_on, [finding for one in read for finding in one.findings])
+    return read
+
+
+def _files_of_frames(files: "Sequence[Path]") -> list[Path]:
+    """Return the files that are not read as results."""
+    return [file for file in files if not _is_stored(file)]
 
 
 def _is_stored(file: Path) -> bool:

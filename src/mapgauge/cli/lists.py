@@ -65,7 +65,7 @@ class ListedProtocols(Document):
             parts = " ".join(f"-{name}" for name, selection in SELECTIONS.items() if selection.of == of)
             yield Line(f"For a part of the {of}, add one of these to the name of a protocol for {of}: {parts}")
         rows = [[protocol.name, protocol.sampling_in_words, _settings(protocol)] for protocol in PROTOCOLS.values()]
-        yield Table("Settings, in metres", ["protocol", "sampling", "settings"], rows, 3)
+        yield Table(title="Settings, in metres", header=["protocol", "sampling", "settings"], rows=rows, fixed=3)
 
     def to_dict(self) -> Any:
         """Return all settings of each protocol."""
@@ -89,9 +89,14 @@ class ListedMetrics(Document):
         from mapgauge.metrics.table import METRICS, settings_rows
 
         rows = [[row.name, row.title, row.better] for row in METRICS.values()]
-        yield Table("", ["metric", "title", "better"], rows, 3)
+        yield Table(title="", header=["metric", "title", "better"], rows=rows, fixed=3)
         rows = [[row["name"], as_text(row["default"]), row["unit"], row["help"]] for row in settings_rows()]
-        yield Table("Settings, for --set NAME=VALUE", ["name", "recommended", "unit", "what it is"], rows, 4)
+        yield Table(
+            title="Settings, for --set NAME=VALUE",
+            header=["name", "recommended", "unit", "what it is"],
+            rows=rows,
+            fixed=4,
+        )
 
     def to_dict(self) -> Any:
         """Return a mapping for each metric."""

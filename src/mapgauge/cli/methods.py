@@ -155,7 +155,8 @@ def all_results(paths: Sequence[Path]) -> bool:
     folders = [path.is_dir() and not is_dataset(place(path)) and bool(_inside(path)) for path in paths]
     are_results = [folder or is_results(path) for path, folder in zip(paths, folders, strict=True)]
     if any(are_results) and not all(are_results):
-        results, other = paths[are_results.index(True)], paths[are_results.index(False)]
+        results = paths[are_results.index(True)]
+        other = paths[are_results.index(False)]
         check_there(other)
         refuse("RESULTS", f"give results or predictions and truth, not both. {results} is results, {other} is not")
     return all(are_results)

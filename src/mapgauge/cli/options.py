@@ -74,7 +74,9 @@ def classes_option(default: str) -> Any:
 
 def worst_option(what: str, least: int, **settings: Any) -> Any:
     """Return the option that says how many of the worst are listed."""
-    return option("--worst N", WRITTEN, f"Number of rows to list, the worst first. A row is {what}.", least, **settings)
+    return option(
+        "--worst N", WRITTEN, f"Number of rows to list, the worst first. A row is {what}.", least=least, **settings
+    )
 
 
 def protocol_option(more: str = "") -> Any:
@@ -191,7 +193,7 @@ PosesOption = Annotated[Path | None, option("--poses FILE", READ, _POSES, parser
 _REGION = "Region around the vehicle, in metres. The length is along the driving direction."
 RegionOption = Annotated[str, option("--region LENGTHxWIDTH", COMPUTED, _REGION)]
 _WORKERS = "Number of threads or processes. Default: one per processor."
-WorkersOption = Annotated[int | None, option("--workers N", WORK, _WORKERS, 1)]
+WorkersOption = Annotated[int | None, option("--workers N", WORK, _WORKERS, least=1)]
 EngineOption = Annotated[
     str | None,
     option(
@@ -208,10 +210,10 @@ WorkOption = Annotated[Path | None, option("--work FOLDER", WORK, _WORK)]
 ResumeOption = Annotated[bool, option("--resume", WORK, "Continue an interrupted run from the folder of --work.")]
 _ON_ERROR = "What to do when a part of Parquet cannot be read: stop, or skip it with a warning."
 OnErrorOption = Annotated[str, choice("--on-error", WORK, _ON_ERROR, "stop", "skip")]
-SamplesOption = Annotated[int, option("--samples N", RARE, "Number of bootstrap samples.", 1)]
+SamplesOption = Annotated[int, option("--samples N", RARE, "Number of bootstrap samples.", least=1)]
 _LEVEL = bounded("--level", "between 0 and 1", lambda level: 0 < level < 1)
 LevelOption = Annotated[float, option("--level SHARE", RARE, "Confidence level of the intervals.", callback=_LEVEL)]
-SeedOption = Annotated[int, option("--seed N", RARE, "Seed of the random numbers.", 0)]
+SeedOption = Annotated[int, option("--seed N", RARE, "Seed of the random numbers.", least=0)]
 _CORRECTION = "Correct the verdicts for the number of all differences that the command tests."
 CorrectionOption = Annotated[str, choice("--correction", RARE, _CORRECTION, "none", "holm")]
 _IMAGES = "Folder of nuScenes or Argoverse 2 with the camera images of the frames. It is read, never written."

@@ -73,7 +73,7 @@ def set_quiet(quiet: bool) -> bool:
     return quiet
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """A table with its title.
 
@@ -191,7 +191,7 @@ def say_columns(rows: Sequence[Sequence[str]]) -> None:
 def show_findings(findings: Sequence[Finding], stream: TextIO | None = None) -> None:
     """Print one line per finding."""
     for finding in findings:
-        say(printable(finding.for_shell()), stream, "  ", finding.level)
+        say(printable(finding.for_shell()), stream, "  ", painted=finding.level)
 
 
 def warn_of(findings: Sequence[Finding]) -> None:

@@ -371,7 +371,9 @@ def compact_table(overview: Overview) -> Iterator[Piece]:
     if has_causes:
         columns.append(causes)
     body = [[column.cells[k] for column in columns] for k in range(len(rows))]
-    yield Table("", [column.title for column in columns], body, 1, ids=1 if has_causes else 0, bars=bars)
+    yield Table(
+        title="", header=[column.title for column in columns], rows=body, fixed=1, ids=1 if has_causes else 0, bars=bars
+    )
     if has_bar:
         named = "  ".join(f"{glyph} {family}" for family, glyph in _glyphs().items())
         yield Line(wrapped(f"parts of PLD: {named}", "  "))
@@ -464,7 +466,7 @@ def worst_frame(overview: Overview) -> Iterator[Piece]:
         files = [str(saved)]
     elif _can_be_repeated(overview, trusted[0]):
         files = _evaluated_files(overview, trusted[0])
-        if overview.has_lists or worst_first(chosen_metrics(results.protocol, None)) != key:
+        if overview.has_lists or worst_first(chosen_metrics(results.protocol, metrics=None)) != key:
             frame = ["--frame", worst_token(results.tokens, frames[0])]
     else:
         about += f", evaluate with -o {_RESULTS}, then"

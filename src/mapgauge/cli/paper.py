@@ -68,7 +68,7 @@ def paper(options: PaperOptions) -> None:
     names = sides.names
     methods = sides.load(data=False)
     check_targets([output / file for file in FILES], [*sides.files, *named_by(methods)], new_folder=output)
-    own_folder(output, MARK, FILES, "mapgauge paper")
+    own_folder(output, MARK, FILES, writer="mapgauge paper")
 
     from mapgauge import compare
     from mapgauge import plot as figures
@@ -77,7 +77,7 @@ def paper(options: PaperOptions) -> None:
     comparison = compare(methods, names=names, samples=options.samples, level=options.level)
     drawn = _figures(methods, names)
     line = provenance(methods, names, comparison)
-    texts = _tables(methods, names, comparison, line)
+    texts = _tables(methods, names, comparison, line=line)
     outputs = Attempts()
     for file in FILES:
         with outputs.attempt():
@@ -145,14 +145,14 @@ def provenance(methods: "Sequence[Results]", names: "Sequence[str]", comparison:
     stated = [
         f"{key}={_text(value)}" for key, value in settings.items() if value not in (None, ()) and value is not False
     ]
-    truths = dict.fromkeys(_input(method, 1) for method in methods)
+    truths = dict.fromkeys(_input(method, side=1) for method in methods)
     parts = [
         f"mapgauge {', '.join(dict.fromkeys([*(method.version for method in methods), __version__]))}",
         f"protocol {full_name(protocol)}: {', '.join(stated)}",
         f"metrics {', '.join(methods[0].metrics)}",
         *([f"ranges {_text(ranges)}"] if (ranges := methods[0].ranges) else []),
         f"truth {' and '.join(truths)}",
-        *(f"{name}: {_input(method, 0)}" for name, method in zip(names, methods, strict=True)),
+        *(f"{name}: {_input(method, side=0)}" for name, method in zip(names, methods, strict=True)),
         f"{intervals_in_words(comparison)}, seed 0",
         *(note for note in comparison.notes if note.startswith("error")),
     ]

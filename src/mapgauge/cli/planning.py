@@ -30,9 +30,9 @@ class PlanView:
         for class_name in classes:
             for first, second in self.comparison.differences:
                 if self.margin is not None:
-                    yield self._margins(first, second, class_name, self.margin)
+                    yield self._margins(first, second, class_name, margin=self.margin)
                 if self.power is not None:
-                    yield self._power(first, second, class_name, self.power)
+                    yield self._power(first, second, class_name, named=self.power)
             if self._is_ranked():
                 yield self._ranks(class_name)
             yield from self._seeds(class_name)
@@ -74,7 +74,7 @@ class PlanView:
             if key in changes
         ]
         title = f"{printable(second)} against {printable(first)}, {class_name}: a loss of {margin:g} does not matter"
-        return Table(title, ["", "difference", printable(second)], rows)
+        return Table(title=title, header=["", "difference", printable(second)], rows=rows)
 
     def _power(self, first: str, second: str, class_name: str, named: float) -> Table:
         from mapgauge.metrics.table import title_of
@@ -100,7 +100,7 @@ class PlanView:
             f"{printable(second)} minus {printable(first)}, {class_name}: what is decided with a probability of "
             f"{POWER:.0%}"
         )
-        return Table(title, ["", f"smallest with {today}", f"{drawn}s for {named:g}"], rows)
+        return Table(title=title, header=["", f"smallest with {today}", f"{drawn}s for {named:g}"], rows=rows)
 
     def _ranks(self, class_name: str) -> Table:
         from mapgauge.metrics.table import heading
@@ -112,7 +112,7 @@ class PlanView:
             for row in ranks(self.comparison, key, class_name)
         ]
         header = ["rank", "name", heading(key, self.comparison.protocol), TIES]
-        return Table(title_of_ranks(class_name), header, rows, 2)
+        return Table(title=title_of_ranks(class_name), header=header, rows=rows, fixed=2)
 
     def _ranked_key(self, class_name: str) -> str:
         from mapgauge.results.ranks import directed_keys

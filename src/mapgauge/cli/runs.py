@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +18,7 @@ from mapgauge.frames.map_frames import MapFrames
 from mapgauge.protocols import Protocol, full_name
 from mapgauge.results.metadata import DATE
 from mapgauge.results.results import Results
+from mapgauge.scoring.data import Data
 from mapgauge.scoring.prepare import check_rings, has_rings
 from mapgauge.typing import Degenerate, Progress
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from mapgauge.answers.answer import Answer
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One method by one protocol."""
 
@@ -38,7 +39,7 @@ class Run:
     work: Path | None = None  # the folder of finished chunks
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunPlan:
     """All runs: each method by each protocol, protocol by protocol for each method."""
 
@@ -127,6 +128,9 @@ class RunWatch(typing.Protocol):
         """Return further metrics to score in the same pass, which tables and files leave out."""
         return ()
 
+    def aligned(self, run: Run, data: Data) -> None:
+        """Take the aligned frames of a run before they are scored."""
+
     def new_findings(self, findings: Sequence[Finding]) -> None:
         """Take findings that no earlier run had."""
 
@@ -158,9 +162,9 @@ def evaluate_runs(
     done: list[Results] = []
     reported: set[Finding] = set()
     if isinstance(sides, Streamed):
-        evaluated = _streamed(plan, runs, sides, watch)
+        evaluated = _streamed(plan, runs, sides, watch=watch)
     else:
-        evaluated = _in_memory(plan, runs, sides, watch)
+        evaluated = _in_memory(plan, runs, sides, watch=watch)
     for run, results in zip(runs, evaluated, strict=True):
         with watch.attempt():
             watch.new_findings([finding for finding in results.findings if finding not in reported])
@@ -200,6 +204,7 @@ def _in_memory(plan: RunPlan, runs: Sequence[Run], sides: InMemory, watch: RunWa
                 workers=plan.workers,
                 progress=advance,
                 noted=plan.noted,
+                before=partial(watch.aligned, run),
             )
         yield results
 

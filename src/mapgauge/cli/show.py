@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 RANKS = ("worst", "best", "median")
 _OTHERWISE = f"one of {', '.join(RANKS)}"  # what else than a token --frame takes
 PANELS = 12  # frames of a scene
-SHEET, MOST, ACROSS = 6, 60, 3  # frames of a sheet that meet a condition, frames of any sheet, and those side by side
+SHEET = 6  # frames of a sheet that meet a condition
+MOST = 60  # frames of any sheet
+ACROSS = 3  # frames side by side
 _FRAME_HELP = (
     "Frame to draw: a token or its beginning, or worst, best or median. Frames are ranked by their first value in the "
     "first file, usually PLD. worst:6 draws a sheet of six. A condition, as in `frames --where`, draws the "
@@ -95,10 +97,10 @@ def show(options: ShowOptions) -> None:
             count = PANELS
         else:
             count = options.panels
-        save_figure(_draw_scene(methods, options.scene, count, options.title, shared), options.output)
+        save_figure(_draw_scene(methods, options.scene, count, title=options.title, shared=shared), options.output)
         _tell_hidden(options, least)
         return
-    tokens = _chosen(methods, options.frame, wanted, tags_of(sides.files))
+    tokens = _chosen(methods, options.frame, wanted, tags=tags_of(sides.files))
     if options.side_by_side and len(tokens) > 1:
         refuse("--side-by-side", "has no effect on several frames, which --frame chooses")
     shared["side_by_side"] = options.side_by_side
@@ -135,7 +137,7 @@ def _draw_frames(methods: Sequence["Results"], tokens: Sequence[str], shared: di
     titled = []
     for token in tokens:
         values = corners_of(methods, token)
-        _tell(token, names, methods, values)
+        _tell(token, names, methods, values=values)
         assignments += [method.assignment(token) for method in methods]
         for of_method in values:
             titled.append({title_of(key, protocol=methods[0].protocol): value for key, value in of_method.items()})
@@ -159,7 +161,7 @@ def _draw_scene(
         {key: value for key in method.metrics if (value := mean.get(key)) is not None}
         for method, mean in zip(methods, means, strict=True)
     ]
-    _tell(scene, shared["names"], methods, values)
+    _tell(scene, shared["names"], methods, values=values)
     return plot.scene(methods, scene, count=count, title=scene if title is None else title, **shared)
 
 

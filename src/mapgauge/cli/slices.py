@@ -85,9 +85,9 @@ def slice_pieces(names: Sequence[str], sliced: "Sequence[Slices]") -> Iterator[P
         if len(names) > 1:
             title = f"{name}: {title}"
         (header, rows), *differences = of_method.tables()
-        yield Table(title, header, rows, 1)
+        yield Table(title=title, header=header, rows=rows, fixed=1)
         for header, rows in differences:
-            yield Table("", header, rows, 2)
+            yield Table(title="", header=header, rows=rows, fixed=2)
         for note in of_method.notes:
             yield Line(printable(note), indent="  ")
     if sliced and sliced[0].tests:

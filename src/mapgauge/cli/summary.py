@@ -64,7 +64,7 @@ def latex_of(results: Sequence["Results"], names: Sequence[str], *, by_class: bo
     values = [dict(rows_of(method)) for method in results]
     settings = [_title(METRICS[metric], protocol) for metric in results[0].metrics]
     columns = latex_columns(results[0], by_class)
-    return latex.methods_table(names, values, columns, [*settings, _evaluated(results)], protocol=protocol)
+    return latex.methods_table(names, values, columns, captions=[*settings, _evaluated(results)], protocol=protocol)
 
 
 def _evaluated(results: Sequence["Results"]) -> str:
@@ -103,8 +103,8 @@ def table_of(metric: str, results: Sequence["Results"], names: Sequence[str]) ->
     header = ["name", "class", "predictions", "truth", *titles]
     title = _title(METRICS[metric], protocol)
     if len(results) > 1:
-        return Table(title, header, rows, 2)
-    return Table(title, header[1:], [row[1:] for row in rows], 1)
+        return Table(title=title, header=header, rows=rows, fixed=2)
+    return Table(title=title, header=header[1:], rows=[row[1:] for row in rows], fixed=1)
 
 
 def _count(value: float | None) -> str:
@@ -187,7 +187,7 @@ def table_of_protocols(results: Sequence["Results"], names: Sequence[str]) -> Ta
     columns, pairs, keys = protocol_rows(results, names)
     rows = [[*head, *(number(method.mean.get(key)) for key in keys)] for head, method in pairs]
     titles = [heading(key, _named(key, results)) for key in keys]
-    return Table(_TITLE, [*columns, *titles], rows, len(columns))
+    return Table(title=_TITLE, header=[*columns, *titles], rows=rows, fixed=len(columns))
 
 
 def latex_of_protocols(results: Sequence["Results"], names: Sequence[str]) -> str:

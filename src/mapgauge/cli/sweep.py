@@ -61,7 +61,7 @@ def sweep(options: SweepOptions) -> None:
     names = parsing.file_names(options.predictions)
     check_targets([options.figure], [*options.predictions, options.truth])
     check_figure(options.figure)
-    sweeps = _sweeps(options, names, settings, varied, chosen)
+    sweeps = _sweeps(options, names, settings, varied=varied, metrics=chosen)
     findings = dict.fromkeys(finding for swept in sweeps for finding in swept.results[0].findings)
     output.distrust(findings)
     rows = [{"name": called} | row for called, swept in zip(names, sweeps, strict=True) for row in swept.rows]
@@ -86,7 +86,7 @@ def _sweeps(
     regions = len(varied.get("regions") or [None])
     reading = InputReader(workers=options.workers)
     sweeps = []
-    read = reading.each(names, options.predictions, options.truth, options.classes)
+    read = reading.each(names, options.predictions, options.truth, classes=options.classes)
     for k, (called, x, y) in enumerate(read, 1):
         if len(names) > 1:
             method = f"{called} ({k} of {len(names)})"
@@ -140,7 +140,7 @@ class SweptSettings(Document):
 
         body = [[*self._head(row), *(number(row[key]) for key in self._keys)] for row in self.values]
         header = [*self._header, *map(heading, self._keys)]
-        yield output.Table(self._title, header, body, len(self._header))
+        yield output.Table(title=self._title, header=header, rows=body, fixed=len(self._header))
 
     def to_dict(self) -> Any:
         """Return the rows."""

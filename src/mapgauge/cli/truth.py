@@ -183,7 +183,7 @@ def own_map(options: OwnMapOptions) -> None:
         frames = cut(
             file, options.poses, region=size, rules=options.rules, whole=options.whole, progress=advance, **given
         )
-    _finish(options, frames, None)
+    _finish(options, frames, parts=None)
 
 
 @truth.command("rules")
@@ -193,7 +193,7 @@ def list_rules() -> None:
 
     for dataset in dict.fromkeys(dataset for dataset, _ in RULES):
         rows = [[row.name, row.about] for row in RULES.values() if row.dataset == dataset]
-        show_table(Table(dataset, ["rules", "description"], rows, 2), gap=dataset != "nuscenes")
+        show_table(Table(title=dataset, header=["rules", "description"], rows=rows, fixed=2), gap=dataset != "nuscenes")
 
 
 def _settings(options: NuscenesOptions | Argoverse2Options, dataset: str) -> dict[str, Any]:

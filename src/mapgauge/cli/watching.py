@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mapgauge.frames.findings import Finding
     from mapgauge.frames.map_frames import MapFrames
     from mapgauge.results.results import Results
+    from mapgauge.scoring.data import Data
     from mapgauge.typing import Progress
 
 
@@ -40,10 +41,13 @@ class EvaluationWatch:
     were written. Nothing is printed on stdout.
     """
 
-    def __init__(self, *, is_text: bool, explains: bool, keeps_data: bool, workers: int | None) -> None:
+    def __init__(
+        self, *, is_text: bool, explains: bool, has_report: bool, keeps_data: bool, workers: int | None
+    ) -> None:
         """Begin with nothing. If the document is no text, errors and warnings go to stderr as they come."""
         self.is_text = is_text
         self.explains = explains  # whether the document has an answer
+        self.has_report = has_report
         self.keeps_data = keeps_data  # whether the geometry of all runs stays in memory in any case
         self.workers = workers
         self.is_streamed = False
@@ -68,6 +72,13 @@ class EvaluationWatch:
         if self.explains or self.keeps_data:
             return explaining(run.protocol, run.metrics)
         return ()
+
+    def aligned(self, run: "Run", data: "Data") -> None:
+        """Let the pass that scores the frames do what the answer and the report need from them."""
+        from mapgauge.hooks import expect_ahead
+
+        if self.explains or self.has_report:
+            expect_ahead(data, run.metrics, report=self.has_report)
 
     def new_findings(self, findings: "Sequence[Finding]") -> None:
         """Take findings that no earlier run had."""

@@ -33,7 +33,7 @@ class WhyOptions(Printing):
     cause: Annotated[
         str | None, o.option("--cause NAME", o.WRITTEN, "Also list the frames in which this cause costs most.")
     ] = None
-    worst: Annotated[int, o.worst_option("a frame of --cause", 1)] = 10
+    worst: Annotated[int, o.worst_option("a frame of --cause", least=1)] = 10
     by: o.ByOption = None
     correction: o.CorrectionOption = "none"
     protocol: o.ProtocolOption = None
@@ -56,7 +56,7 @@ def why(options: WhyOptions) -> None:
     names = sides.names
     methods = _load(sides, fixes=options.fixes)
     if options.by is not None:  # every slice is a method of its own
-        parts = each_slice(names, methods, options.by, tags_of(sides.files, options.by))
+        parts = each_slice(names, methods, options.by, tags=tags_of(sides.files, options.by))
         names = [f"{name}, {called}" if len(names) > 1 else name for name in parts for called in names]
         methods = [part for some in parts.values() for part in some]
     emit(options, _split(options, names, methods))
@@ -77,11 +77,11 @@ def _split(options: WhyOptions, names: Sequence[str], methods: Sequence["Results
         pairs = [(names[0], name) for name in names[1:]]
     by_cause = differences_by_cause(names, methods, pairs)
     correction = cast("Correction", options.correction)
-    tested = Tested(count_tests(by_cause.differences), correction, LEVEL, "classes and causes")
+    tested = Tested(count_tests(by_cause.differences), correction, LEVEL, over="classes and causes")
     if correction == "holm":
         (corrected,) = correct_together(by_cause.differences)
         by_cause = replace(by_cause, differences=corrected)
-    return SplitByCause(splits, by_cause, tested, options.cause, options.worst)
+    return SplitByCause(splits, by_cause, tested, cause=options.cause, worst=options.worst)
 
 
 def _cause(name: str | None) -> str | None:
@@ -184,7 +184,7 @@ class SplitByCause(Document):
 
         (header, rows), *fixes = split.tables(about=True)
         title = f"{split.title}{of} by cause ({full_name(split.protocol)})"
-        yield Table(title, header, rows, fixed=2)
+        yield Table(title=title, header=header, rows=rows, fixed=2)
         yield Line(split.sentence())
         if split.mean["localisation"] > 0:
             yield Line(
@@ -193,7 +193,7 @@ class SplitByCause(Document):
             )
         for header, rows in fixes:
             title = f"What fixing one cause alone would bring{of}: changes of means over classes"
-            yield Table(title, header, rows, fixed=2)
+            yield Table(title=title, header=header, rows=rows, fixed=2)
             yield Line(
                 "A fix of several causes repairs all of them. Other errors stay as they are, but ideal confidences "
                 "also remove false predictions of every cause. Fixes do not add up"
@@ -201,7 +201,7 @@ class SplitByCause(Document):
         if self.cause is not None:
             body = [[token, f"{cost:.3f}"] for token, cost in split.frames(self.cause, count=self.worst)]
             title = f"Frames{of} with most of the cause {label_of(self.cause)}"
-            yield Table(title, ["token", "cost (a missed line = 0.5)"], body)
+            yield Table(title=title, header=["token", "cost (a missed line = 0.5)"], rows=body)
 
     def to_dict(self) -> Any:
         """Return the causes of each method, its difference to the first, and the frames with most of a cause."""

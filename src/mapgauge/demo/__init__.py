@@ -42,9 +42,9 @@ def demo_world(
     >>> len(truth), len(set(truth.scenes)), len(predictions.polylines) / len(predictions)
     (20, 2, 75.0)
     """
-    frames = check_whole("frames", frames, 1)
-    seed = check_whole("seed", seed, 0)
-    predictions = check_whole("predictions", predictions, 0)
+    frames = check_whole("frames", frames, least=1)
+    seed = check_whole("seed", seed, least=0)
+    predictions = check_whole("predictions", predictions, least=0)
     if quality not in QUALITIES:
         raise InvalidInput(f"quality must be {' or '.join(map(repr, QUALITIES))}, got {quality!r}")
     scenes = [_scene(seed, number, predictions, quality=quality) for number in range(-(-frames // SCENE))]
@@ -62,9 +62,9 @@ def _scene(seed: int, number: int, predictions: int, quality: str) -> tuple[MapF
     name = f"scene-{number:04d}"
     tracks = np.array([f"{name}/{CLASSES[label]}-{k}" for k, label in enumerate(streets.label.tolist())])
     truth = MapFrames(
-        tuple(f"{name}-{k}" for k in range(SCENE)),
-        CLASSES,
-        frame,
+        tokens=tuple(f"{name}-{k}" for k in range(SCENE)),
+        classes=CLASSES,
+        frame=frame,
         label=streets.label[element],
         polylines=polylines,
         track=tracks[element],

@@ -118,7 +118,7 @@ def predict(
     ``element`` is the element of the map of each true instance. ``after`` and ``hardness`` are of each element: the one
     that continues it behind a junction, or -1, and how hard it is to detect.
     """
-    targets = _DetectedLines.of(truth, element, after, hardness)
+    targets = _DetectedLines.of(truth, element, after, hardness=hardness)
     walk = _Walk(targets.polylines)
     drafts = _drafts(rng, quality, targets, length=walk.length, count=count)
     points, error = _noisy(rng, quality, targets, walk=walk, drafts=drafts)
@@ -156,7 +156,9 @@ def _drafts(rng: np.random.Generator, quality: Quality, targets: _DetectedLines,
         _Drafts.of(targets, halves, end=cut - 0.02, odds=-1.0),
         _Drafts.of(targets, halves, begin=cut + 0.02, odds=-1.0),
         _Drafts.of(targets, true + merged, noise=1.5, odds=-1.0),
-        _Drafts.of(targets, again, label=_other(rng, label[again], 0.5), begin=lost[0], end=1 - lost[1], **_REPEATED),
+        _Drafts.of(
+            targets, again, label=_other(rng, label[again], share=0.5), begin=lost[0], end=1 - lost[1], **_REPEATED
+        ),
     ]
     so_far = np.bincount(np.concatenate([draft.frame for draft in drafts]), minlength=SCENE)
     frame = np.repeat(np.arange(SCENE), np.maximum(count - so_far, 0))

@@ -68,7 +68,9 @@ def frechet(
         if empty == 2:
             return 0.0
         return math.inf
-    return _finite(kernels.frechet.frechet_both_shifted(lines, 0, 1, bool(flags.any()), directed), polylines)
+    return _finite(
+        kernels.frechet.frechet_both_shifted(lines, 0, 1, cyclic=bool(flags.any()), directed=directed), polylines
+    )
 
 
 def _finite(distance: float, polylines: Polylines) -> float:

@@ -50,7 +50,7 @@ def check_sospa_arguments(cutoff: object, order: object, directed: object) -> tu
     return check_flag("directed", directed), check_cutoff("cutoff", cutoff), check_order(order)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Alignment:
     """The optimal matching of the points of two polylines x and y, and its cost.
 
@@ -151,7 +151,7 @@ def align_two_lines(lines: "Lines", cyclic: bool, directed: bool, cutoff: float,
     n, m = (int(stop - start) for start, stop in lines.span[:, :2])
     closed = np.full(2, cyclic)
     long = kernels.sospa.is_long(lines, closed)
-    aligned = kernels.sospa.align_two(lines, closed, directed, cutoff, order, long)
+    aligned = kernels.sospa.align_two(lines, closed, directed, cutoff=cutoff, order=order, long=long)
     return _alignment(aligned, n, m, cutoff=cutoff, order=order, closed=cyclic)
 
 
@@ -198,7 +198,7 @@ def sospa_from_distances(
         long = True
     else:
         long = None
-    aligned = kernels.sospa.align_matrix(distance, cyclic, directed, cutoff, order, long)
+    aligned = kernels.sospa.align_matrix(distance, cyclic, directed, cutoff=cutoff, order=order, long=long)
     result = _alignment(aligned, n, m, cutoff=cutoff, order=order, closed=cyclic)
     if normalised:
         return result.normalised
@@ -241,7 +241,9 @@ def sospa_matrix(
     lines, flags = as_lines(polylines, closed, closed_tolerance)
     long = kernels.sospa.is_long(lines, flags)
     pairs = kernels.gains.pairs_of_groups(np.array([[0, rows, len(flags)]]))
-    total, share = kernels.sospa.values_of_pairs(lines, flags, pairs, directed, cutoff, order, long)
+    total, share = kernels.sospa.values_of_pairs(
+        lines, flags, pairs, directed=directed, cutoff=cutoff, order=order, long=long
+    )
     if normalised:
         matrix: NDArray[np.float64] = share
     else:

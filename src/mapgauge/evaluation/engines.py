@@ -225,19 +225,21 @@ def run(
                 except Exception as error:  # an error of the task or of its worker; the caller decides
                     outcome = error
                 yield task, outcome
-            if died:
-                if pool.renew is None:
-                    reason = died[0][1]
-                    raise MapgaugeError(f"all workers died: {reason or 'their tasks were cancelled'}") from reason
-                died += [(task, died[0][1]) for task in running.values()]
-                running.clear()
-                pool.renew()
-                for task, reason in died:
-                    attempts[id(task)] += 1
-                    if attempts[id(task)] < ATTEMPTS:
-                        suspects.append(task)
-                    else:
-                        yield task, reason
+            if not died:
+                continue
+            _, reason = died[0]
+            if pool.renew is None:
+                raise MapgaugeError(f"all workers died: {reason or 'their tasks were cancelled'}") from reason
+            # A worker that dies takes the tasks of all others with it.
+            died += [(task, reason) for task in running.values()]
+            running.clear()
+            pool.renew()
+            for task, error_of_task in died:
+                attempts[id(task)] += 1
+                if attempts[id(task)] < ATTEMPTS:
+                    suspects.append(task)
+                else:
+                    yield task, error_of_task
     finally:
         for future in running:
             future.cancel()

@@ -1,10 +1,10 @@
 """``evaluate``: compares predictions with truth, from files or from ``MapFrames``. ``with_metrics`` adds metrics."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 from mapgauge.arguments import check_workers
@@ -37,7 +37,7 @@ from mapgauge.scoring.prepare import (
 )
 from mapgauge.scoring.scene_frames import uses_tracks
 from mapgauge.scoring.score import score_frames, ties_by_file
-from mapgauge.scoring.scores import Scores
+from mapgauge.scoring.scores import Scores, Totals
 from mapgauge.typing import Degenerate, Progress
 from mapgauge.version import __version__
 
@@ -182,15 +182,17 @@ def evaluate_frames(
     workers: int | None = None,
     progress: Progress | None = None,
     noted: tuple[str, dict[str, str]] | None = None,
+    before: Callable[[Data], None] | None = None,
     block_size: int = BLOCK,
 ) -> Results:
     """Compare frames in memory. The arguments are as in ``evaluate``, after they were checked.
 
-    ``noted`` is the date and the metadata. If it is None, the date is that of today. ``block_size`` is the number of
-    frames that are scored together.
+    ``noted`` is the date and the metadata. If it is None, the date is that of today. ``before`` is called with the
+    aligned frames before they are scored; it may call ``Data.expect``. ``block_size`` is the number of frames that are
+    scored together.
     """
     if noted is None:
-        noted = checked_metadata(None)
+        noted = checked_metadata(given=None)
     date, metadata = noted
     if scenes is not None:
         truth = with_scenes(truth, scenes)
@@ -200,6 +202,8 @@ def evaluate_frames(
     scored = (*metrics, *(name for name in extra if name not in metrics))
     check_needs(scored, x, y)
     data = Data.of(x, y, protocol, block_size=block_size)
+    if before is not None:
+        before(data)
     list(CHECKS)  # imports them here: a thread that holds the table could wait for an import that waits for the table
     with ThreadPoolExecutor(1) as aside:
         checking = aside.submit(findings_of, predictions, truth, protocol, metrics, unknown)
@@ -210,9 +214,9 @@ def evaluate_frames(
     ties = ties_by_file(data, metrics, scores.only(metrics), workers=workers)
     rows = MemoryRows(y.tokens, y.scenes, scores, drive=Drive.of(x, y))
     return Results(
-        protocol,
-        metrics,
-        y.classes,
+        protocol=protocol,
+        metrics=metrics,
+        class_names=y.classes,
         ranges=rings,
         records=InputRecords.of(predictions, truth, uses_tracks(metrics)),
         frames_missing=len(tokens_without(truth, predictions)),
@@ -240,12 +244,24 @@ def with_metrics(results: Results, metrics: Sequence[str], workers: int | None =
     names = in_order((*results.metrics, *lacking), results.protocol)
     rows: Rows = results.rows
     if set(lacking) <= set(rows.metrics):
-        return replace(results, metrics=names, totals_from=totals_of(rows, names, results.protocol))
-    rows = _RowsScoredLater(results, names, lacking, workers)
+        totals = partial(_totals_with, results, totals_of(rows, lacking, results.protocol), names)
+        return replace(results, metrics=names, totals_from=totals)
+    rows = _RowsScoredLater(results, names, lacking, workers=workers)
     if set(lacking) <= set(results.extra):
         return replace(results, metrics=names, rows=rows)
     _ = rows.scores  # an error is raised here
     return replace(results, metrics=names, totals_from=totals_of(rows, names, results.protocol), rows=rows)
+
+
+def _totals_with(results: Results, further: Callable[[], Totals], metrics: tuple[str, ...]) -> Totals:
+    """Return the totals of results with those of further metrics. What results know is not added up again."""
+    return results.totals.and_metrics(further(), metrics)
+
+
+def must_score(results: Results, metrics: Sequence[str]) -> bool:
+    """Whether ``with_metrics`` scores frames for these metrics. The results must have their data."""
+    kept = results.need_data().added
+    return not results.has_scored([name for name in metrics if name not in kept])
 
 
 class _RowsScoredLater:

@@ -299,11 +299,11 @@ def _values(column: Column, item: Mapping[str, Any], where: str, count: int) -> 
     """Return the values of a column for the polylines of a frame."""
     key = column.key or column.name
     if column.absent == "unknown":
-        _check_given(key, item, where, "an empty list where there are no polylines")
+        _check_given(key, item, where, otherwise="an empty list where there are no polylines")
     if key not in item:
         return column.empties(count)
     called, letters, expected = _KINDS[column.kind]
-    array = _column(item[key], f"{where}['{key}']", count, called)
+    array = _column(item[key], f"{where}['{key}']", count, what=called)
     if not count:
         return column.empties(0)
     if array.dtype.kind not in letters:

@@ -116,7 +116,7 @@ COLUMNS: "RowTable[Column]" = RowTable("columns", "mapgauge.frames.columns:Colum
 def column_of(name: str) -> Column:
     """Return the row of a column."""
     if name not in COLUMNS:
-        raise no_such("unknown column", name, list(COLUMNS), Remedy.of("Name it in the manifest of a plug-in"))
+        raise no_such("unknown column", name, list(COLUMNS), remedy=Remedy.of("Name it in the manifest of a plug-in"))
     return COLUMNS[name]
 
 

@@ -43,7 +43,7 @@ FIELDS = ("track", "intersection", "ignore", "change", "nodes")  # the rows of `
 OF_FRAMES = ("tokens", "scenes", "timestamps", "poses")  # columns with a row per frame
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MapFrames:
     """Instances of many frames, as columns.
 
@@ -154,10 +154,10 @@ class MapFrames:
                 owner += [(index, names.index(name))] * len(lines)
                 if confidence is not None:
                     scores = confidence.get(token, {}).get(name, ())
-                    values.append(check_confidence(f"confidence of {token}, {name}", scores, len(lines), "polyline"))
+                    values.append(check_confidence(f"confidence of {token}, {name}", scores, len(lines), of="polyline"))
                 for column, given_values in (columns or {}).items():
                     part = given_values.get(token, {}).get(name)
-                    more[column].append(_values_of(column, part, len(lines), f"{token}, {name}"))
+                    more[column].append(_values_of(column, part, len(lines), where=f"{token}, {name}"))
         frame, label = np.array(owner, np.int64).reshape(-1, 2).T.copy()
         if confidence is None:
             certainty = None
@@ -165,7 +165,15 @@ class MapFrames:
             certainty = np.concatenate([np.empty(0), *values])
         together = {name: np.concatenate([column_of(name).empties(0), *arrays]) for name, arrays in more.items()}
         lines = Polylines.joined([Polylines.of([]), *parts])
-        return cls(tuple(frames), names, frame, label, lines, certainty, **members_of(together))
+        return cls(
+            tokens=tuple(frames),
+            classes=names,
+            frame=frame,
+            label=label,
+            polylines=lines,
+            confidence=certainty,
+            **members_of(together),
+        )
 
     def __len__(self) -> int:
         """Number of frames."""
@@ -390,7 +398,7 @@ class MapFrames:
         if unknown := [name for name in by_class if name not in self.classes]:
             hint = did_you_mean(unknown[0], self.classes)
             raise InvalidInput(f"filter: no class {unknown[0]!r}. Available: {', '.join(self.classes)}{hint}")
-        given = check_confidence("confidence", list(by_class.values()) or [0.0], max(len(by_class), 1), "filter")
+        given = check_confidence("confidence", list(by_class.values()) or [0.0], max(len(by_class), 1), of="filter")
         least = np.zeros(len(self.classes))
         least[[self.classes.index(name) for name in by_class]] = given[: len(by_class)]
         return self.keep(self.confidence >= least[self.label])
@@ -416,19 +424,19 @@ class MapFrames:
         if self.boxes:
             whole = is_box(self)
         polylines, sources = crop_polylines(self.polylines, check_region(region, self.forward), whole)
-        return self._take(sources, polylines, links=cut_links(self.links, self.polylines, polylines, sources))
+        return self._take(sources, polylines, links=cut_links(self.links, self.polylines, polylines, sources=sources))
 
     def cut_to_corridors(self, paths: Sequence[Points], radius: float) -> "MapFrames":
         """Cut all polylines at a distance from the path of their frame, as ``crop`` does at the edge of a region."""
-        polylines, sources = cut_to_corridors(self.polylines, self.frame, paths, radius)
-        return self._take(sources, polylines, links=cut_links(self.links, self.polylines, polylines, sources))
+        polylines, sources = cut_to_corridors(self.polylines, self.frame, paths, radius=radius)
+        return self._take(sources, polylines, links=cut_links(self.links, self.polylines, polylines, sources=sources))
 
     @recorded
     def resample(
         self, *, spacing: float | None = None, count: int | None = None, sampling: Sampling = "paper"
     ) -> "MapFrames":
         """Resample all polylines, as ``mapgauge.resample`` does for one."""
-        return replace(self, polylines=resampled(self, spacing, count, sampling))
+        return replace(self, polylines=resampled(self, spacing, count, sampling=sampling))
 
     @recorded
     def rotate(self, degrees: float) -> "MapFrames":
@@ -518,7 +526,11 @@ class MapFrames:
             if projection != AUTO:
                 raise InvalidInput(f"{self.name or 'frames'}: {text}", remedy=EXCHANGED)
             found = Finding(
-                "warning", "coordinates-exchanged", f"{self.name or 'frames'}: {text}", len(self), remedy=EXCHANGED
+                "warning",
+                "coordinates-exchanged",
+                f"{self.name or 'frames'}: {text}",
+                count=len(self),
+                remedy=EXCHANGED,
             )
             findings = (*findings, found)
         if projection == AUTO:
@@ -541,7 +553,7 @@ class MapFrames:
             count = len(self.polylines)
             if np.ndim(confidence) == 0:
                 confidence = np.full(count, confidence)
-            confidence = check_confidence("confidence", confidence, count, "instance")
+            confidence = check_confidence("confidence", confidence, count, of="instance")
         return replace(self, confidence=confidence)
 
     def with_columns(self, **columns: ArrayLike | None) -> "MapFrames":

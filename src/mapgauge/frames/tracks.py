@@ -58,9 +58,9 @@ def frames_from_tracks(frames: Any, confidence: Any, name: str) -> MapFrames:
                 raise InvalidInput(f"{about}, frame {k}, must have one number for each track of the frame")
         values = [numbers[track] for by_track, numbers in zip(frames, confidence, strict=True) for track in by_track]
     return MapFrames(
-        tuple(f"frame {k}" for k in range(len(frames))),
-        ("line",),
-        np.repeat(np.arange(len(frames)), [len(by_track) for by_track in frames]),
+        tokens=tuple(f"frame {k}" for k in range(len(frames))),
+        classes=("line",),
+        frame=np.repeat(np.arange(len(frames)), [len(by_track) for by_track in frames]),
         label=np.zeros(len(lines), np.int64),
         polylines=Polylines.of(lines, name),
         confidence=check_confidence(name, values, len(lines), of="instance"),

@@ -197,7 +197,17 @@ def resample_sides(
     kept = np.concatenate([x.kept, y.kept])
     step, number = _step_and_count(spacing, count)
     points, offsets, ends_meet = kernels.resample.resample_lines(
-        x.coords, x.offsets, y.coords, y.offsets, order, lengths, kept, step, sampling == "even", number, tolerance
+        x.coords,
+        x.offsets,
+        y.coords,
+        y_offsets=y.offsets,
+        order=order,
+        lengths=lengths,
+        kept=kept,
+        spacing=step,
+        even=sampling == "even",
+        count=number,
+        tolerance=tolerance,
     )
     turned = np.concatenate([x.turned, y.turned])[order]
     if turned.any():

@@ -166,7 +166,15 @@ class Collector:
         known = {name: values for name, values in columns.items() if values is not None}
         if track is not None and any(track):
             known["track"] = np.asarray(track, np.str_)
-        self._columns = InstanceColumns(frame, label, confidence, sizes, coords, links, known)
+        self._columns = InstanceColumns(
+            frame=frame,
+            label=label,
+            confidence=confidence,
+            sizes=sizes,
+            coords=coords,
+            links=links,
+            columns=known,
+        )
 
     @property
     def next_place(self) -> str:
@@ -202,22 +210,21 @@ class Collector:
         points = [points for points in self._points if len(points)]
         if self.boxes:
             width = self._dimension or 3  # without lines, boxes have the dimension of most lanes
-            flat = np.zeros((2, width - 2))  # the height of a box
-            points = [each if each.shape[1] == width else np.hstack([each, flat[: len(each)]]) for each in points]
+            points = [_as_wide(each, width) for each in points]
         coords = np.empty((0, 2))
         if points:
             coords = np.concatenate(points)
 
-        frame, label, confidence, tracks = ([row[k] for row in self._rows] for k in range(4))
         confidences = None
         if self.has_confidence:
-            confidences = np.array(confidence, np.float64)
+            confidences = np.array([confidence for _, _, confidence, _ in self._rows], np.float64)
         named = {}
+        tracks = [track for *_, track in self._rows]
         if any(tracks):
             named = {"track": np.array(tracks, np.str_)}
         return InstanceColumns(
-            frame=np.array(frame, np.int64),
-            label=np.array(label, np.int64),
+            frame=np.array([frame for frame, *_ in self._rows], np.int64),
+            label=np.array([label for _, label, *_ in self._rows], np.int64),
             confidence=confidences,
             sizes=np.array([len(points) for points in self._points], np.int64),
             coords=coords,
@@ -241,8 +248,8 @@ class Collector:
         text = f"{self.name}: {len(wrong)} instances state a number of points that differs from the points they have"
         findings += findings_about(wrong, "warning", "points-number", text=text)
         return MapFrames(
-            tuple(self.tokens),
-            tuple(self.codes),
+            tokens=tuple(self.tokens),
+            classes=tuple(self.codes),
             **columns.members(),
             scenes=self._for_all("scene", self.scenes, tuple),
             timestamps=self._for_all("timestamp", self.timestamps, np.array),
@@ -316,7 +323,15 @@ def pose_matrix(translation: Any, rotation: Any) -> NDArray[np.float64] | None:
             turn = rotations(turn[None])[0]
         pose[:3, :3] = np.reshape(turn, (3, 3))
         pose[:3, 3] = np.asarray(translation, np.float64).reshape(3)
-        check_poses(pose, 1)
+        check_poses(pose, frames=1)
     except (TypeError, ValueError, OverflowError):  # InvalidInput is a ValueError
         return None
     return pose
+
+
+def _as_wide(points: Points, width: int) -> Points:
+    """Return the points of a line as they are, and the corners of a box, which lacks a height, with heights of 0."""
+    if points.shape[1] == width:
+        return points
+    flat = np.zeros((len(points), width - 2))
+    return np.hstack([points, flat])

@@ -55,10 +55,10 @@ def _read_header(data: bytes) -> tuple[int, int]:
         (length,) = struct.unpack_from("<H", found, fields)
         count = 0
         node_size = _NODE_SIZE
-        place = _field(found, fields, length, _COUNT_FIELD)
+        place = _field(found, fields, length, number=_COUNT_FIELD)
         if place:
             (count,) = struct.unpack_from("<Q", found, table + place)
-        place = _field(found, fields, length, _NODE_SIZE_FIELD)
+        place = _field(found, fields, length, number=_NODE_SIZE_FIELD)
         if place:
             (node_size,) = struct.unpack_from("<H", found, table + place)
     except struct.error as error:

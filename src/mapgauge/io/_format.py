@@ -155,11 +155,12 @@ def class_table(classes: Classes) -> dict[int, str]:
     else:
         pairs = list(enumerate(classes))
     table: dict[int, str] = {}
-    number: object
-    name: object
-    for number, name in pairs:
-        if not isinstance(name, str):  # the names come first in {name: id}
-            number, name = name, number
+    first: object
+    second: object
+    for first, second in pairs:
+        number, name = first, second
+        if not isinstance(second, str):  # the names come first in {name: id}
+            number, name = second, first
         if not isinstance(name, str) or isinstance(number, bool) or not isinstance(number, int | np.integer):
             raise InvalidInput(f"{expected}, got {classes!r}")
         if int(number) in table:
@@ -217,7 +218,7 @@ def longer_axis(frames: MapFrames) -> Forward | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
     """One file format: everything the rest of the package knows about it."""
 

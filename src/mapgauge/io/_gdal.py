@@ -85,9 +85,9 @@ def read_layers(content: Content, files: Mapping[str, bytes], names: Sequence[st
                 f"{content.path}: a copy for GDAL cannot be written to a temporary folder: {error.strerror or error}",
                 remedy="Set the environment variable TMPDIR to a folder with space",
             ) from error
-        answer = _ask(content, folder, names, size, skipped=_OTHERS)
+        answer = _ask(content, folder, names, size=size, skipped=_OTHERS)
         if answer.drivers is not None:
-            answer = _ask(content, folder, names, size, skipped=(*_OTHERS, *answer.drivers))
+            answer = _ask(content, folder, names, size=size, skipped=(*_OTHERS, *answer.drivers))
     if answer.drivers is not None:
         raise content.error(
             f"not read, because GDAL has {len(answer.drivers)} drivers more than {', '.join(DRIVERS)}, and one of them "

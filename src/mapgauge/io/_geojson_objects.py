@@ -169,80 +169,121 @@ def read_objects(
     content: Content, collector: Collector, called: dict[str, str], given: dict[str, Any] | None = None
 ) -> MapFrames:
     """Read any collection: that of the file, or a given one."""
-    order: list[list[int]] = []  # the features of each frame
+    order: list[list[int]] = []  # the features of each frame, once for each of their lines
     collector.locate = lambda frame, token, instance: f"$.features[{order[frame][instance]}]"
     with gc_paused():
         if given is None:
             document = _document(content)
+            where = "$.crs"
         else:
             document = given
+            where = "the reference system"
         projected = "project" in collector.options.extra
-        where = "the reference system"
-        if given is None:
-            where = "$.crs"
         collector.crs = declared_system(document.get("crs"), content.error, where, projected=projected)
-        features = []
-        for i, feature in enumerate(document["features"]):
-            if not isinstance(feature, dict) or feature.get("type") != "Feature":
-                raise collector.error(f"$.features[{i}] is not a Feature")
-            if not isinstance(feature.get("properties"), dict):
-                raise collector.error(f"$.features[{i}] has no properties, expected at least frame and class")
-            features.append(feature["properties"])
-        sure = [called["confidence"] in properties for properties in features]
-        collector.has_confidence = has_confidence(
-            collector, document.get("predictions"), sure, name=called["confidence"]
-        )
-        collector.codes.update(listed_names(collector, document.get("classes", []), "classes"))
-        collector.boxes = tuple(listed_names(collector, document.get("boxes", []), "boxes"))
-        collector.forward = stated_forward(collector, document.get("forward"))
-        about = listed_frames(collector, document.get("frames", []))
-        members: dict[str, list[int]] = {token: [] for token in about}
-        names = {name for properties in features for name in properties}
-        is_one_map = not about and called["frame"] == "frame" and not any(map(_LIKE_FRAME.search, names))
+        properties = _all_properties(collector, document["features"])
+        _read_about_all(collector, document, properties, called=called)
+        frames = listed_frames(collector, document.get("frames", []))
+
+        # A map of elements, in place of frames, has no property that could name a frame.
+        names = {name for one in properties for name in one}
+        is_one_map = not frames and called["frame"] == "frame" and not any(map(_LIKE_FRAME.search, names))
         if is_one_map and called["class"] == "class":
             called = called | {"class": class_property(names)}
-        for i, properties in enumerate(features):
-            if is_one_map:
-                token = MAP
-            else:
-                token = _token(
-                    collector,
-                    _required(collector, i, properties, name="frame", called=called),
-                    _path(i, called["frame"]),
-                )
-            members.setdefault(token, []).append(i)
-            scene = properties.get(called["scene"])
-            if scene is not None:
-                named = _token(collector, scene, _path(i, called["scene"]))
-                if about.setdefault(token, {}).setdefault("scene", named) != named:
-                    raise collector.error(
-                        f"{_path(i, called['scene'])} differs from the scene of the other features of the frame"
-                    )
+        if is_one_map:
+            token_of = [MAP] * len(properties)
+        else:
+            token_of = [_token_of_feature(collector, i, one, called=called) for i, one in enumerate(properties)]
+        features_of: dict[str, list[int]] = {token: [] for token in frames}
+        for i, token in enumerate(token_of):
+            features_of.setdefault(token, []).append(i)
+        _add_scenes(collector, frames, properties, token_of=token_of, called=called)
+
         left_out = Counter[str]()
-        for token, rows in members.items():
+        for token, rows in features_of.items():
             order.append([])
-            collector.add_frame(token, **about.get(token, {}))
+            collector.add_frame(token, **frames.get(token, {}))
             for i in rows:
                 geometry = document["features"][i].get("geometry")
                 lines = _lines(collector, geometry, f"$.features[{i}].geometry", is_one_map=is_one_map)
                 if not lines:
-                    left_out[_without_a_line(features[i].get(called["class"]), geometry)] += 1
+                    left_out[_without_a_line(properties[i].get(called["class"]), geometry)] += 1
                 for points, where in lines:
                     order[-1].append(i)
-                    _add(collector, i, points, where=where, properties=features[i], called=called)
+                    _add(collector, i, points, where=where, properties=properties[i], called=called)
         collector.findings += left_out_of(content.path, left_out)
-        frame = [k for k, rows in enumerate(order) for _ in rows]
-        rows = [i for rows in order for i in rows]
-        stated: Any = [
-            [feature.get(name, msgspec.UNSET) for feature in document["features"]] for name in ("id", "links")
-        ]
-        collector.links = read_links(collector, stated, document.get("links"), rows, frame)
-        for column in stored_columns():
-            name = called[column.name]
-            given_values = [_value(collector, column, features[i].get(name), _path(i, name)) for i in rows]
-            if (made := values_of(column, given_values)) is not None:
-                collector.columns[column.name] = made
+
+        _add_columns(collector, document, properties, order=order, called=called)
     return collector.finish()
+
+
+def _all_properties(collector: Collector, features: list[Any]) -> list[dict[str, Any]]:
+    """Return the properties of each feature."""
+    properties = []
+    for i, feature in enumerate(features):
+        if not isinstance(feature, dict) or feature.get("type") != "Feature":
+            raise collector.error(f"$.features[{i}] is not a Feature")
+        if not isinstance(feature.get("properties"), dict):
+            raise collector.error(f"$.features[{i}] has no properties, expected at least frame and class")
+        properties.append(feature["properties"])
+    return properties
+
+
+def _read_about_all(
+    collector: Collector, document: dict[str, Any], properties: list[dict[str, Any]], *, called: dict[str, str]
+) -> None:
+    """Read what is said of all instances: whether they are predictions, their classes, and where forward is."""
+    sure = [called["confidence"] in one for one in properties]
+    collector.has_confidence = has_confidence(collector, document.get("predictions"), sure, name=called["confidence"])
+    collector.codes.update(listed_names(collector, document.get("classes", []), "classes"))
+    collector.boxes = tuple(listed_names(collector, document.get("boxes", []), "boxes"))
+    collector.forward = stated_forward(collector, document.get("forward"))
+
+
+def _token_of_feature(collector: Collector, i: int, properties: dict[str, Any], *, called: dict[str, str]) -> str:
+    """Return the token of the frame that a feature names."""
+    given = _required(collector, i, properties, name="frame", called=called)
+    return _token(collector, given, _path(i, called["frame"]))
+
+
+def _add_scenes(
+    collector: Collector,
+    frames: dict[str, dict[str, Any]],
+    properties: list[dict[str, Any]],
+    *,
+    token_of: list[str],
+    called: dict[str, str],
+) -> None:
+    """Add the scenes that features name to what is known of their frames."""
+    for i, (token, one) in enumerate(zip(token_of, properties, strict=True)):
+        given = one.get(called["scene"])
+        if given is None:
+            continue
+        scene = _token(collector, given, _path(i, called["scene"]))
+        if frames.setdefault(token, {}).setdefault("scene", scene) != scene:
+            raise collector.error(
+                f"{_path(i, called['scene'])} differs from the scene of the other features of the frame"
+            )
+
+
+def _add_columns(
+    collector: Collector,
+    document: dict[str, Any],
+    properties: list[dict[str, Any]],
+    *,
+    order: list[list[int]],
+    called: dict[str, str],
+) -> None:
+    """Add the links and the other columns of instances, whose features ``order`` has for each frame."""
+    frame = [k for k, rows in enumerate(order) for _ in rows]
+    rows = [i for rows in order for i in rows]
+    stated: Any = [[feature.get(name, msgspec.UNSET) for feature in document["features"]] for name in ("id", "links")]
+    collector.links = read_links(collector, stated, document.get("links"), order=rows, frame=frame)
+    for column in stored_columns():
+        name = called[column.name]
+        given = [_value(collector, column, properties[i].get(name), where=_path(i, name)) for i in rows]
+        made = values_of(column, given)
+        if made is not None:
+            collector.columns[column.name] = made
 
 
 def _document(content: Content) -> dict[str, Any]:
@@ -394,7 +435,7 @@ def _add(
     collector: Collector, i: int, points: Any, where: str, properties: dict[str, Any], called: dict[str, str]
 ) -> None:
     """Add one instance."""
-    class_name = _required(collector, i, properties, "class", called)
+    class_name = _required(collector, i, properties, name="class", called=called)
     collector.add_instance(
         points,
         collector.check.text(class_name, _path(i, called["class"])),

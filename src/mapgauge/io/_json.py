@@ -96,7 +96,7 @@ class NumberLists:
 
     def numbers(self, places: Sequence[Place]) -> tuple[Indices, Floats] | None:
         """Return the length of each list of numbers, and all numbers; None if one of them is something else."""
-        rows = self._rows(places, 1)
+        rows = self._rows(places, depth=1)
         if rows is None:
             return None
         start = self._table[rows, kernels.json_lists.START]
@@ -105,7 +105,7 @@ class NumberLists:
 
     def points(self, places: Sequence[Place]) -> PointLists | None:
         """Return polylines, or None if one of them is something else. ``counts`` is 1 for each that is not empty."""
-        lists = self.polylines(places, 2)
+        lists = self.polylines(places, depth=2)
         if lists is None:
             return None
         return lists._replace(sizes=_spread(places, lists.sizes))

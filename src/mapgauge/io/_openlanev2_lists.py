@@ -122,8 +122,18 @@ class Topology:
         at: Any = np.uint64(0)
         for *given, first, first_element in self._frames:
             lanes, elements = (np.array(scores, np.float64, order="C") for scores in given)
-            starts = np.uint64(first), np.uint64(first_element)
-            at = kernels.matrix_links.links_of_frame(lanes, elements, *starts, codes, at, source, target, weight, code)
+            at = kernels.matrix_links.links_of_frame(
+                lanes,
+                elements,
+                np.uint64(first),
+                first_element=np.uint64(first_element),
+                codes=codes,
+                at=at,
+                source=source,
+                target=target,
+                weight=weight,
+                code=code,
+            )
         return Links.unchecked(source, target, weight, code, KINDS[self._key])
 
     def findings(self, name: str) -> list[Finding]:

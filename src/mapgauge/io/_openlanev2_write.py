@@ -52,7 +52,7 @@ def write_results(frames: MapFrames, classes: dict[int, str] | None, **options: 
 
 def write_truth(frames: MapFrames, classes: dict[int, str] | None, **options: Any) -> bytes:
     """Return the bytes of a file of truth."""
-    frames = frames.with_confidence(None)
+    frames = frames.with_confidence(confidence=None)
     keys = _keys(frames)
     lists = _Lists(frames, classes, options.get("points"), format_name="openlanev2-truth")
     document = {}

@@ -146,9 +146,9 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
 
 
 CSV = Format(
-    "csv",
-    "a table with a column of WKT: predictions, truth or a map",
-    _is_table,
+    name="csv",
+    about="a table with a column of WKT: predictions, truth or a map",
+    recognise=_is_table,
     read=_read,
     options=("properties", "project"),
 )

@@ -81,7 +81,7 @@ class RowGroups(NamedTuple):
         return UnreadableFile(f"{self.file}{where}: {message}", remedy=remedy)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class DataSet:
     """A data set, described by its footers."""
 
@@ -137,9 +137,9 @@ def open_dataset(path: str | os.PathLike[str]) -> DataSet:
                 f"{path}: the files differ in {name}: {values[0]} in {files[0]}, {values[odd]} in {files[odd]}"
             )
     return DataSet(
-        path,
-        tuple(files),
-        tuple(group for footer in footers for group in footer.groups),
+        path=path,
+        files=tuple(files),
+        groups=tuple(group for footer in footers for group in footer.groups),
         classes=tuple(dict.fromkeys(name for footer in footers for name in footer.about.classes)),
         confidence=footers[0].confidence,
         scenes=footers[0].scenes,

@@ -282,7 +282,7 @@ def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
             properties = make(token, frames.classes[label], *members)
             feature = _GeoJsonFeature(properties, _GeoJsonGeometry(points))
             if links is not None:
-                feature = _GeoJsonFeature(properties, _GeoJsonGeometry(points), number, links[number])
+                feature = _GeoJsonFeature(properties, _GeoJsonGeometry(points), number, links=links[number])
             features.append(feature)
             number += 1
         if features:
@@ -321,9 +321,9 @@ def _listed(frames: MapFrames) -> list[Any]:
 
 
 GEOJSON = Format(
-    "geojson",
-    "a FeatureCollection of lines: the format for your own data",
-    _is_collection,
+    name="geojson",
+    about="a FeatureCollection of lines: the format for your own data",
+    recognise=_is_collection,
     read=_read,
     write=_write,
     flags=True,

@@ -109,8 +109,8 @@ def _add(collector: Collector, element: Any, where: str) -> None:
 
 
 GLOBALMAPNET = Format(
-    "globalmapnet",
-    "predictions or truth: maps of whole scenes, *_maps.json and *_gt.json of GlobalMapNet",
-    lambda content: content.kind == "json" and "map_elements" in content.keys,
+    name="globalmapnet",
+    about="predictions or truth: maps of whole scenes, *_maps.json and *_gt.json of GlobalMapNet",
+    recognise=lambda content: content.kind == "json" and "map_elements" in content.keys,
     read=_read,
 )

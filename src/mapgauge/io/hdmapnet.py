@@ -135,4 +135,6 @@ def _write(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
     return b'{"meta":{"vector":true},"results":{' + b",\n".join(entries) + b"}}"
 
 
-RESULTS = Format("hdmapnet", "predictions: JSON of HDMapNet", _is_results, read=_read, write=_write, forward="x")
+RESULTS = Format(
+    name="hdmapnet", about="predictions: JSON of HDMapNet", recognise=_is_results, read=_read, write=_write, forward="x"
+)

@@ -81,12 +81,12 @@ def read_elements(content: Content, class_of: ClassOf, *, geographic: bool) -> t
         if kind.lower() in ("lanelet", "multipolygon") and class_of(subtype):
             elements.append(MapElement(name, subtype, _area(relation, document.ways, places)))
         else:
-            elements.append(MapElement(name, f"{kind} {subtype}".strip(), None))
+            elements.append(MapElement(name, f"{kind} {subtype}".strip(), geometry=None))
     return elements, None if has_local else GEOGRAPHIC
 
 
 def _parse(content: Content) -> _OsmDocument:
-    document = _OsmDocument({}, {}, {}, {})
+    document = _OsmDocument({}, {}, {}, relations={})
     seen: set[tuple[str, str]] = set()
     try:
         for _, node in ElementTree.iterparse(io.BytesIO(content.data)):
@@ -237,4 +237,6 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
     return replace(frames, findings=(*frames.findings, *left_out_of(content.path, left_out)))
 
 
-LANELET2 = Format("lanelet2", "a map of Lanelet2, as OSM XML", _is_map, read=_read, options=("project",))
+LANELET2 = Format(
+    name="lanelet2", about="a map of Lanelet2, as OSM XML", recognise=_is_map, read=_read, options=("project",)
+)

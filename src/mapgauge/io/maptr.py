@@ -281,25 +281,25 @@ def _write(frames: MapFrames, classes: dict[int, str] | None, key: str) -> bytes
 
 
 RESULTS = Format(
-    _NAMES["results"],
-    "predictions: nuscmap_results.json and av2map_results.json of MapTR, MapTRv2 and most others",
-    _is_results,
+    name=_NAMES["results"],
+    about="predictions: nuscmap_results.json and av2map_results.json of MapTR, MapTRv2 and most others",
+    recognise=_is_results,
     read=partial(_read, key="results"),
     write=partial(_write, key="results"),
     forward="longer",
 )
 TRUTH = Format(
-    _NAMES["GTs"],
-    "truth: nuscenes_map_anns_val.json, av2_gt_map_anns_val.json of MapTR, MapTRv2 and most others",
-    lambda content: content.kind == "json" and "GTs" in content.keys,
+    name=_NAMES["GTs"],
+    about="truth: nuscenes_map_anns_val.json, av2_gt_map_anns_val.json of MapTR, MapTRv2 and most others",
+    recognise=lambda content: content.kind == "json" and "GTs" in content.keys,
     read=partial(_read, key="GTs"),
     write=partial(_write, key="GTs"),
     forward="longer",
 )
 VAD = Format(
-    _NAMES["map_results"],
-    "predictions: map_results in results_nusc.pkl or results_nusc.json of VAD, and of Bench2Drive",
-    _is_vad,
+    name=_NAMES["map_results"],
+    about="predictions: map_results in results_nusc.pkl or results_nusc.json of VAD, and of Bench2Drive",
+    recognise=_is_vad,
     read=partial(_read, key="map_results"),
     forward="y",
 )

@@ -254,16 +254,16 @@ def _ids_by_class(groups: Any, names: Mapping[int, str], where: str, check: Valu
 
 
 TRACKS = Format(
-    "maptracker-tracks",
-    "predictions with tracks: pos_predictions.pkl of MapTracker, and the output of its prepare_pred_tracks.py",
-    lambda content: content.is_pickled(list) and _have(content.outline, _LISTS),
+    name="maptracker-tracks",
+    about="predictions with tracks: pos_predictions.pkl of MapTracker, and the output of its prepare_pred_tracks.py",
+    recognise=lambda content: content.is_pickled(list) and _have(content.outline, _LISTS),
     read=_read_tracks,
     forward="x",
 )
 TRUTH_TRACKS = Format(
-    "maptracker-truth-tracks",
-    "ids of truth tracks without geometry: *_gt_tracks.pkl of MapTracker, for tracks= of streammapnet-truth",
-    lambda content: content.is_pickled(dict) and _have(list(content.outline.values()), _IDS),
+    name="maptracker-truth-tracks",
+    about="ids of truth tracks without geometry: *_gt_tracks.pkl of MapTracker, for tracks= of streammapnet-truth",
+    recognise=lambda content: content.is_pickled(dict) and _have(list(content.outline.values()), _IDS),
     read=_read_truth_tracks,
     forward="x",
 )

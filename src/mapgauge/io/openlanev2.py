@@ -182,17 +182,18 @@ def _add_instances(
     if lanes is not None:
         bounds = np.searchsorted(frame, np.arange(len(annotations) + 1))
         links = _links(tree, collector, lanes, entries=entries, annotations=annotations, bounds=bounds)
-    if (inside < 0).all():
-        intersection = None
-    else:
+    intersection = None
+    if not (inside < 0).all():
         intersection = inside > 0
+    sizes, coords = _points(tree, points, box)
     collector.add_columns(
         frame,
         code,
         confidence if collector.has_confidence else None,
-        *_points(tree, points, box),
-        _tracks(collector, frame, code, identity=identity),
-        links,
+        sizes=sizes,
+        coords=coords,
+        track=_tracks(collector, frame, code, identity=identity),
+        links=links,
         intersection=intersection,
     )
 
@@ -490,18 +491,18 @@ def _kinds(filled: Mapping[str, bool]) -> list[str]:
 
 
 RESULTS = Format(
-    "openlanev2",
-    "predictions: result.pkl of OpenLane-V2, also of CGNet, with lanes, topology, traffic elements and areas",
-    _is_results,
+    name="openlanev2",
+    about="predictions: result.pkl of OpenLane-V2, also of CGNet, with lanes, topology, traffic elements and areas",
+    recognise=_is_results,
     read=partial(_read, part="predictions"),
     write=write_results,
     write_options=("points", *META),
     forward="x",
 )
 TRUTH = Format(
-    "openlanev2-truth",
-    "truth: data_dict_*.pkl of OpenLane-V2, with lanes, topology, traffic elements and areas, in 3-D",
-    _is_truth,
+    name="openlanev2-truth",
+    about="truth: data_dict_*.pkl of OpenLane-V2, with lanes, topology, traffic elements and areas, in 3-D",
+    recognise=_is_truth,
     read=partial(_read, part="annotation"),
     write=write_truth,
     write_options=("points",),

@@ -97,8 +97,16 @@ def _schema(frames: MapFrames) -> Any:
     fields += [pa.field(name, kind) for name, kind, values in optional if values is not None]
     extension = {"ARROW:extension:name": "geoarrow.linestring", "ARROW:extension:metadata": "{}"}
     fields.append(pa.field("geometry", line, metadata=None if single else extension))
-    source = (frames.name, frames.format, frames.findings, frames.forward, frames.boxes)
-    about = Metadata(VERSION, frames.dimension, frames.classes, *source)
+    about = Metadata(
+        VERSION,
+        frames.dimension,
+        frames.classes,
+        name=frames.name,
+        format=frames.format,
+        findings=frames.findings,
+        forward=frames.forward,
+        boxes=frames.boxes,
+    )
     metadata = {"mapgauge": msgspec.json.encode(about)}
     if single:
         return pa.schema(fields, metadata=metadata)
@@ -188,7 +196,7 @@ def _table(frames: MapFrames, first: int, last: int, schema: Any) -> Any:
         ends = pa.array(np.arange(0, 16 * (last - first) + 1, 16), pa.int32())
         columns["pose"] = pa.ListArray.from_arrays(ends, frames.poses[first:last].ravel()).take(pose_at)
     if frames.links is not None:
-        columns["links"] = link_lists(frames, frames.links, start, stop).take(instance_at)
+        columns["links"] = link_lists(frames, frames.links, start, stop=stop).take(instance_at)
     return pa.table([columns[name] for name in schema.names], schema=schema)
 
 
@@ -214,40 +222,50 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
     first = np.flatnonzero(np.diff(frame, prepend=-1))  # row of each frame
     tokens = tuple(map(token_names.__getitem__, token[first].tolist()))
     label, classes = columns.labels()
+
+    # A row without a geometry stands for a frame without instances.
     sizes, coords = columns.points()
     instance = columns.instances(frame, label, sizes)
-    rows: Indices | slice = slice(None)  # without a copy, if every row is an instance
-    if len(instance) < len(frame):
-        rows = instance
-    if columns.has("confidence"):
-        confidence = columns.numbers("confidence")[instance]
-    else:
-        confidence = None
-    scenes = timestamps = None
-    if columns.has("scene"):
-        codes, names = columns.texts("scene")
-        scenes = tuple(map(names.__getitem__, columns.once("scene", codes, frame, first).tolist()))
-    if columns.has("timestamp"):
-        timestamps = columns.once("timestamp", columns.integers("timestamp"), frame, first)
-    if columns.has("pose"):
-        poses = columns.poses(frame, tokens)
-    else:
-        poses = None
 
     def locate(i: int) -> str:
         return f"row {instance[i]} (frame {tokens[frame[instance[i]]]})"
 
+    rows: Indices | slice = slice(None)  # without a copy, if every row is an instance
+    if len(instance) < len(frame):
+        rows = instance
+    confidence = None
+    if columns.has("confidence"):
+        confidence = columns.numbers("confidence")[instance]
     links = None
     if columns.has("links"):
         links = read_links(columns, frame, instance)
     more = {row.name: columns.of_instances(row, instance) for row in stored_columns() if columns.has(row.name)}
-    given = InstanceColumns(frame[rows], label[rows], confidence, sizes[rows], coords, links, more)
+    given = InstanceColumns(
+        frame=frame[rows],
+        label=label[rows],
+        confidence=confidence,
+        sizes=sizes[rows],
+        coords=coords,
+        links=links,
+        columns=more,
+    )
     sound, findings = given.without_degenerate(name, options.degenerate, locate)
     about = columns.about or Metadata(VERSION, 0, ())
     check_corners(sound, [name in about.boxes for name in classes], columns.error, locate=locate)
+
+    scenes = None
+    if columns.has("scene"):
+        codes, names = columns.texts("scene")
+        scenes = tuple(map(names.__getitem__, columns.once("scene", codes, frame, first=first).tolist()))
+    timestamps = None
+    if columns.has("timestamp"):
+        timestamps = columns.once("timestamp", columns.integers("timestamp"), frame, first=first)
+    poses = None
+    if columns.has("pose"):
+        poses = columns.poses(frame, tokens)
     return MapFrames(
-        tokens,
-        classes,
+        tokens=tokens,
+        classes=classes,
         **sound.members(),
         scenes=scenes,
         timestamps=timestamps,
@@ -262,9 +280,9 @@ def frames_from_columns(columns: ParquetColumns, options: ReadOptions, name: str
 
 
 PARQUET = Format(
-    "parquet",
-    "the schema of mapgauge, which keeps everything; also GeoParquet with native points",
-    lambda content: content.kind == "parquet" and not is_geoparquet_map(content.data),
+    name="parquet",
+    about="the schema of mapgauge, which keeps everything; also GeoParquet with native points",
+    recognise=lambda content: content.kind == "parquet" and not is_geoparquet_map(content.data),
     read=read,
     write=write,
     flags=True,

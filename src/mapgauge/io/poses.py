@@ -370,9 +370,9 @@ def _rotations_as_scipy(quaternions: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 POSES = Format(
-    "poses",
-    "poses of frames: JSON by token, TUM, infos of nuScenes and StreamMapNet, city_SE3_egovehicle.feather",
-    _is_poses,
+    name="poses",
+    about="poses of frames: JSON by token, TUM, infos of nuScenes and StreamMapNet, city_SE3_egovehicle.feather",
+    recognise=_is_poses,
     read=_read,
     options=("centre",),
     order=200,

@@ -234,7 +234,7 @@ def _add_truth(tree: PickleTree, collector: Collector) -> dict[str, set[int]]:
     lengths, lines = tree.items(groups)
     sizes, coords = points_of(tree, lines)
     frame = np.repeat(np.repeat(np.arange(len(tokens)), counts), lengths)
-    collector.add_columns(frame, np.repeat(code, lengths), None, sizes=sizes, coords=coords)
+    collector.add_columns(frame, np.repeat(code, lengths), confidence=None, sizes=sizes, coords=coords)
     return labels_of
 
 
@@ -289,17 +289,17 @@ def _write_truth(frames: MapFrames, classes: dict[int, str] | None) -> bytes:
 
 
 RESULTS = Format(
-    "streammapnet",
-    "predictions: submission_vector.json of StreamMapNet, MapTracker, SQD-MapNet and others, also as a pickle",
-    _is_results,
+    name="streammapnet",
+    about="predictions: submission_vector.json of StreamMapNet, MapTracker, SQD-MapNet and others, also as a pickle",
+    recognise=_is_results,
     read=_read_results,
     write=_write_results,
     forward="x",
 )
 TRUTH = Format(
-    "streammapnet-truth",
-    "truth: tmp_gts_*.pkl of StreamMapNet and MapTracker, also as JSON",
-    _is_truth,
+    name="streammapnet-truth",
+    about="truth: tmp_gts_*.pkl of StreamMapNet and MapTracker, also as JSON",
+    recognise=_is_truth,
     read=_read_truth,
     write=_write_truth,
     options=("tracks",),

@@ -77,9 +77,9 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
 
 
 GIS = Format(
-    "gis",
-    "a map as GeoPackage, Shapefile (also in a ZIP), FlatGeobuf or GeoParquet",
-    _is_map,
+    name="gis",
+    about="a map as GeoPackage, Shapefile (also in a ZIP), FlatGeobuf or GeoParquet",
+    recognise=_is_map,
     read=_read,
     options=("properties", "project"),
 )

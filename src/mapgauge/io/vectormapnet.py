@@ -31,7 +31,7 @@ from mapgauge.io.pickles.tree import PickleTree, Rows, expect, points_of
 CLASSES = ("ped_crossing", "divider", "boundary")  # its authors call the last one contours
 _PARTS = {"predictions": "results", "truth": "groundTruth"}
 _REGION = np.array([60.0, 30.0])  # x_file = (x + 30) * 60 / 62 - 30, and y likewise
-_MARGIN = 2.0
+_MARGIN = 2.0  # metres that the public code adds before it divides, and does not add again when it multiplies
 
 
 def _is_results(content: Content) -> bool:
@@ -55,7 +55,7 @@ def _read(content: Content, options: ReadOptions) -> MapFrames:
     if tokens is None:
         columns = collector()
         tokens = _read_objects(content, columns, key)
-    _add_notes(columns, *tokens, predicted, unshrink)
+    _add_notes(columns, *tokens, predicted=predicted, unshrink=unshrink)
     frames = columns.finish()
     if not unshrink:
         return frames
@@ -144,9 +144,9 @@ def _add_notes(collector: Collector, results: list[str], truth: list[str], predi
 
 
 RESULTS = Format(
-    "vectormapnet",
-    "predictions or truth (part=): results_nuscence.pkl of VectorMapNet, which holds both",
-    _is_results,
+    name="vectormapnet",
+    about="predictions or truth (part=): results_nuscence.pkl of VectorMapNet, which holds both",
+    recognise=_is_results,
     read=_read,
     holds_both=True,
     options=("part", "unshrink"),

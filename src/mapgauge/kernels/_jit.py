@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import update_wrapper
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -54,10 +55,23 @@ class Kernel:
         self.most = 0.0  # the largest size of a call that is interpreted
         self.call_uncompiled: Callable[[Kernel, tuple[Any, ...]], Any] = Kernel.call_compiled
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         if self.size is not None and not self.entry.overloads:
+            if named:
+                arguments = self.by_position(arguments, named)
             return self.call_uncompiled(self, arguments)
-        return self.call_compiled(arguments)
+        # As ``call_compiled`` does. A call less pays for the dictionary that every call makes.
+        if PENDING and (wait := PENDING.get(self.name)) is not None:
+            wait(self.name)
+        if named:  # numba orders keywords, in a fifth of the time that it takes here
+            return self.entry(*arguments, **named)
+        return self.entry(*arguments)
+
+    def by_position(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """Return all arguments in the order of the parameters, in which the types of compiled kernels are listed."""
+        bound = signature(self.entry.py_func).bind(*arguments, **named)
+        bound.apply_defaults()
+        return bound.args
 
     def call_compiled(self, arguments: tuple[Any, ...]) -> Any:
         """Call the compiled function, and compile it before if that is necessary."""

@@ -254,8 +254,12 @@ def _split_pair(lines, closed, confidence, x, y, loose, cause, assigned, rules, 
     geometry = weight * distance
     if loose and r < s:
         _spread(lacking, shares, y, out)
-    elif r >= s or r < rules.faint or distance < rules.worth:
-        out[x, OVER if r >= s else FAINT if r < rules.faint else UNDER] += lacking
+    elif r >= s:
+        out[x, OVER] += lacking
+    elif r < rules.faint:
+        out[x, FAINT] += lacking
+    elif distance < rules.worth:
+        out[x, UNDER] += lacking
     else:  # more confidence would not help, so the geometry is the cause
         geometry += lacking
     if total <= 0.0:
@@ -283,8 +287,11 @@ def _split_pair(lines, closed, confidence, x, y, loose, cause, assigned, rules, 
             if close[p]:
                 out[line, winds] += unit
                 continue
-            if line == x and (merged[p] or loose):
-                out[x, MERGE if merged[p] else cause] += unit
+            if line == x and merged[p]:
+                out[x, MERGE] += unit
+                continue
+            if line == x and loose:
+                out[x, cause] += unit
                 continue
             if line == y:
                 part = min(max(free[p], proper[p]) / weight, 1.0)
@@ -293,7 +300,13 @@ def _split_pair(lines, closed, confidence, x, y, loose, cause, assigned, rules, 
                     _spread(unit * (1.0 - part), shares, y, out)
                     continue
             apart = gap[p] < wide and partner[nearest_point(lines, p, other, gap[p])] < 0
-            out[line, SHAPE if mixed else DISPLACED if apart else EXTENT] += unit * (1.0 - part)
+            if mixed:
+                reason = SHAPE
+            elif apart:
+                reason = DISPLACED
+            else:
+                reason = EXTENT
+            out[line, reason] += unit * (1.0 - part)
 
 
 @jit_allocating

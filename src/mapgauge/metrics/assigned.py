@@ -58,7 +58,7 @@ def matches_of(block: Block, protocol: Protocol) -> Indices | None:
     place = np.empty_like(scored.truth_of)
     place[lines.by_row] = np.arange(len(place))
     truth = np.where(scored.truth_of >= 0, place[scored.truth_of] - lines.bounds[lines.side // 2, 1], -1)
-    return block.for_all(truth, -1)[block.groups.predictions]
+    return block.for_all(truth, of_boxes=-1)[block.groups.predictions]
 
 
 def _truth_of(block: Block, matches: Indices) -> Indices | None:
@@ -112,13 +112,13 @@ def _with_points(groups: Groups, protocol: Protocol, cutoff: float, truth_of: In
         groups.lines,
         groups.closed,
         truth_of,
-        protocol.directed,
-        cutoff,
-        protocol.order,
-        kernels.sospa.is_long(groups.lines, groups.closed),
-        partner,
-        matched,
-        cost,
+        directed=protocol.directed,
+        cutoff=cutoff,
+        order=protocol.order,
+        long=kernels.sospa.is_long(groups.lines, groups.closed),
+        partner=partner,
+        matched=matched,
+        cost=cost,
     )
     x = np.flatnonzero(truth_of >= 0)
     total = np.zeros(count)

@@ -71,7 +71,7 @@ def average_precision(
         raise InvalidInput(f"confidence {int(np.flatnonzero(np.isnan(values))[0])} is NaN, expected numbers")
     if not np.array_equal(given, flags):
         raise InvalidInput("hits must be True or False, or 1 or 0, one per prediction")
-    truth = check_whole("truth", truth, 0)
+    truth = check_whole("truth", truth, least=0)
     hit_count = int(np.count_nonzero(flags))
     if hit_count > truth:
         raise InvalidInput(f"hits must be at most truth, got {hit_count} hits and {truth} true instances")
@@ -145,12 +145,12 @@ class ChamferSettings(DistanceSettings):
 
     thresholds: tuple[float, ...] = thresholds_of((0.5, 1.0, 1.5), word="chamfer")
     buffers: float | None = setting(
-        None,
+        default=None,
         unit="m",
         check=check_length,
         help="Pairs whose flat-capped buffers of this size do not intersect are left out (MapTR).",
     )
-    relaxed: bool = setting(False, help=RELAXED)
+    relaxed: bool = setting(default=False, help=RELAXED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,8 +158,8 @@ class FrechetSettings(DistanceSettings):
     """Settings of Fréchet-AP."""
 
     thresholds: tuple[float, ...] = thresholds_of((1.0, 2.0, 3.0), word="frechet")
-    prefilter: float | None = setting(None, unit="m", check=check_length, help=PREFILTER)
-    relaxed: bool = setting(False, help=RELAXED)
+    prefilter: float | None = setting(default=None, unit="m", check=check_length, help=PREFILTER)
+    relaxed: bool = setting(default=False, help=RELAXED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +178,7 @@ def _chamfer_hits(groups: Groups, protocol: Protocol) -> Bits:
     own = protocol.settings["ap_chamfer"]
     if own.buffers is not None:
         return matches_by(chamfer_distances, groups, protocol, own=own)[0]
-    return _hits(groups.whole, None, groups, protocol=protocol, own=own)
+    return _hits(groups.whole, closed=None, groups=groups, protocol=protocol, own=own)
 
 
 def _frechet_hits(groups: Groups, protocol: Protocol) -> Bits:
@@ -199,7 +199,15 @@ def _hits(lines: "Lines", closed: Flags | None, groups: Groups, protocol: Protoc
     factor = range_factor(groups, own.relaxed)
     directed = protocol.directed
     kernels.average_precision.hits_of_lines(
-        lines, closed, groups.bounds, groups.by_confidence, factor, directed, thresholds, own.strict, hits
+        lines,
+        closed,
+        groups.bounds,
+        order=groups.by_confidence,
+        factor=factor,
+        directed=directed,
+        thresholds=thresholds,
+        strict=own.strict,
+        hits=hits,
     )
     return hits
 
@@ -217,12 +225,12 @@ def matches_by(distance: PairDistance, groups: Groups, protocol: Protocol, own: 
         groups.bounds,
         groups.by_confidence,
         distance(groups, protocol, own, max(own.thresholds)),
-        np.array(own.thresholds),
-        own.strict,
-        nearest,
-        np.empty(count),
-        np.empty(count, np.bool_),
-        hits,
+        thresholds=np.array(own.thresholds),
+        strict=own.strict,
+        nearest=nearest,
+        least=np.empty(count),
+        taken=np.empty(count, np.bool_),
+        hits=hits,
     )
     return hits, nearest
 
@@ -238,7 +246,7 @@ def chamfer_distances(
     distance = np.empty(groups.pairs)
     factor = range_factor(groups, own.relaxed)
     only = nearest_only and own.buffers is None
-    kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, factor, limit, only, distance)
+    kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, factor, limit=limit, nearest_only=only, out=distance)
     if own.buffers is not None:
         near = np.flatnonzero(distance <= limit)
         pairs = kernels.gains.pairs_of_groups(groups.bounds)[near]
@@ -250,7 +258,7 @@ def _frechet(groups: Groups, protocol: Protocol, own: Any, limit: float) -> Floa
     factor = range_factor(groups, own.relaxed)
     distance = prefiltered(lambda: groups.whole, groups, factor, prefilter=own.prefilter)
     kernels.frechet.frechet_pairs(
-        groups.lines, groups.closed, groups.bounds, factor, protocol.directed, limit, distance
+        groups.lines, groups.closed, groups.bounds, factor=factor, directed=protocol.directed, limit=limit, out=distance
     )
     return distance
 
@@ -262,7 +270,7 @@ def prefiltered(lines: "Callable[[], Lines]", groups: Groups, factor: Floats, pr
     """
     distance = np.zeros(groups.pairs)
     if prefilter is not None:
-        kernels.chamfer.chamfer_pairs(lines(), groups.bounds, factor, prefilter, False, distance)
+        kernels.chamfer.chamfer_pairs(lines(), groups.bounds, factor, limit=prefilter, nearest_only=False, out=distance)
         distance[distance >= prefilter] = np.inf
     return distance
 
@@ -273,7 +281,7 @@ def sospa_distances(groups: Groups, protocol: Protocol, own: Any, limit: float) 
     cutoff = protocol.cutoffs[0]
     long = kernels.sospa.is_long(groups.lines, groups.closed)
     distance: Floats = kernels.sospa.values_of_pairs(
-        groups.lines, groups.closed, pairs, protocol.directed, cutoff, protocol.order, long
+        groups.lines, groups.closed, pairs, directed=protocol.directed, cutoff=cutoff, order=protocol.order, long=long
     )[1]
     return distance
 
@@ -296,7 +304,7 @@ def _row(
         title=title,
         symbol="AP",
         lower_is_better=False,
-        values=(Value(name, "", title, role="main"),),
+        values=(Value(key=name, part="", title=title, role="main"),),
         rows=HitRows(hits),
         setting=Setting("thresholds", "threshold", unit),
         settings_type=settings,

@@ -117,7 +117,16 @@ def costs_of(groups: Groups, protocol: Protocol, cutoff: float, thresholds: Thre
         rules = Rules(cutoff=cutoff, **numbers | {"reach": cutoff * thresholds.reach})
         matches = assigned(groups, protocol, cutoff)[:4]
         causes_of_groups(
-            groups.lines, groups.closed, groups.confidence, groups.bounds, groups.classes, matches, rules, *costs
+            groups.lines,
+            groups.closed,
+            groups.confidence,
+            bounds=groups.bounds,
+            classes=groups.classes,
+            assigned=matches,
+            rules=rules,
+            out=costs.cost,
+            cause_of=costs.cause,
+            about=costs.about,
         )
     return costs
 
@@ -159,9 +168,15 @@ CAUSES_OF_PLD = Metric(
     symbol="PLD",
     lower_is_better=True,
     values=(
-        Value("causes", "", "PLD by cause", role="main"),
+        Value(key="causes", part="", title="PLD by cause", role="main"),
         *(
-            Value(f"due_to_{name}", name, label_of(name), role="part", full_title=f"due to {label_of(name)}")
+            Value(
+                key=f"due_to_{name}",
+                part=name,
+                title=label_of(name),
+                role="part",
+                full_title=f"due to {label_of(name)}",
+            )
             for name in CAUSES
         ),
     ),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mapgauge.kernels.lines import Lines
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Groups:
     """Polylines in groups, sorted by frame, class, side and content, or position in the file (``Protocol.ties``)."""
 

@@ -34,7 +34,7 @@ Level: TypeAlias = Literal["frame", "scene"]
 Role: TypeAlias = Literal["main", "headline", "part", "other"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
     """One value of a metric for a class."""
 
@@ -111,7 +111,7 @@ class CombinedRows:
         return self.value({name: np.asarray(means.get(name, np.full(shape, np.nan))) for name in self.of})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
     """The definition of a metric."""
 

@@ -51,7 +51,18 @@ def score_lines(
     count = len(confidence)
     long = kernels.sospa.is_long(lines, closed)
     scored = Scored(np.zeros((len(bounds), kernels.pld.MASS + 1)), np.full(count, -1))
-    kernels.pld.pld_of_groups(lines, closed, confidence, bounds, directed, cutoff, order, long, *scored)
+    kernels.pld.pld_of_groups(
+        lines,
+        closed,
+        confidence,
+        bounds=bounds,
+        directed=directed,
+        cutoff=cutoff,
+        order=order,
+        long=long,
+        out=scored.sums,
+        truth_of=scored.truth_of,
+    )
     return scored
 
 
@@ -377,16 +388,16 @@ PLD = Metric(
     symbol="PLD",
     lower_is_better=True,
     values=(
-        Value("pld", "", "PLD", role="main"),
-        Value("localisation", "localisation", "Loc", role="headline"),
-        Value("detection", "detection", "Det", role="headline"),
-        Value("matched_points", "matched_points", "matched", role="part"),
-        Value("unmatched_points", "unmatched_points", "unmatched", role="part"),
-        Value("confidence", "confidence", "confidence", role="part"),
-        Value("missed", "missed", "missed", role="part"),
-        Value("false", "false", "false", role="part"),
-        Value("localisation_by_instances", "localisation_by_instances", "Loc by instances"),
-        Value("detection_by_instances", "detection_by_instances", "Det by instances"),
+        Value(key="pld", part="", title="PLD", role="main"),
+        Value(key="localisation", part="localisation", title="Loc", role="headline"),
+        Value(key="detection", part="detection", title="Det", role="headline"),
+        Value(key="matched_points", part="matched_points", title="matched", role="part"),
+        Value(key="unmatched_points", part="unmatched_points", title="unmatched", role="part"),
+        Value(key="confidence", part="confidence", title="confidence", role="part"),
+        Value(key="missed", part="missed", title="missed", role="part"),
+        Value(key="false", part="false", title="false", role="part"),
+        Value(key="localisation_by_instances", part="localisation_by_instances", title="Loc by instances"),
+        Value(key="detection_by_instances", part="detection_by_instances", title="Det by instances"),
     ),
     rows=SumRows(
         columns=(*Parts._fields, "mass"),
@@ -395,7 +406,7 @@ PLD = Metric(
         mass=len(Parts._fields),
         rings=True,
         frame_mean=FrameMean(
-            Value("pld_frame_mean", "frame_mean", "PLD frame mean"),
+            Value(key="pld_frame_mean", part="frame_mean", title="PLD frame mean"),
             lambda sums, protocol: normalised_pld(sums, protocol.order),
         ),
     ),

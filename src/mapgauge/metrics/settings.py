@@ -105,7 +105,7 @@ class HitSettings(Settings):
 class DistanceSettings(HitSettings):
     """Settings of an average precision whose hits are nearer than a threshold."""
 
-    strict: bool = setting(False, help="Whether a hit needs a distance below the threshold, not equal to it.")
+    strict: bool = setting(default=False, help="Whether a hit needs a distance below the threshold, not equal to it.")
 
 
 def word_of(field: "Field[Any]") -> str:
@@ -189,7 +189,7 @@ def from_text(name: str, hint: Any, text: str) -> Any:
         try:
             return kind(text)
         except ValueError as error:
-            raise InvalidInput(f"{name} must be {_in_words(kind, 1)}, got {text!r}") from error
+            raise InvalidInput(f"{name} must be {_in_words(kind, count=1)}, got {text!r}") from error
     return text
 
 

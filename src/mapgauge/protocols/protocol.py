@@ -127,7 +127,7 @@ def check_part(name: str, value: Any) -> str:
     raise InvalidInput(f"{name} must be {' or '.join(map(repr, SELECTIONS))}, got {value!r}", remedy=PLUG_IN)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol:
     """All settings of an evaluation. ``replace`` returns a copy with some settings changed.
 
@@ -141,22 +141,24 @@ class Protocol:
     classes: tuple[str, ...] | None = setting(CLASSES, help="Classes to compare. If none, all that occur.")
     boxes: tuple[str, ...] = setting((), help="Classes whose instances are boxes in an image.")
     region: tuple[float, float] | None = setting(
-        None, unit="m", help="Length and width around the ego vehicle. The checks use it."
+        default=None, unit="m", help="Length and width around the ego vehicle. The checks use it."
     )
     crop: bool = setting(
-        False, word="cropped", help="Whether both sides are cropped to the region. The public evaluators do not."
+        default=False,
+        word="cropped",
+        help="Whether both sides are cropped to the region. The public evaluators do not.",
     )
     window: str | None = setting(
-        None,
+        default=None,
         check=check_window,
         help="Part of the region at whose edge both sides are cut: ahead, rear, left or right of the ego, "
         "X_MIN,Y_MIN,X_MAX,Y_MAX in metres, or corridor:5, within 5 m of the path of the next 6 s. If none, all.",
     )
     spacing: float | None = setting(
-        None, unit="m", check=check_length, help="Distance between points after resampling."
+        default=None, unit="m", check=check_length, help="Distance between points after resampling."
     )
     count: int | None = setting(
-        None,
+        default=None,
         check=check_count,
         help="Points per polyline after resampling. Without spacing and count, points stay as they are.",
     )
@@ -166,29 +168,29 @@ class Protocol:
         "/ s) equal pieces (even). With even, the geometry of a closed polyline decides where its points begin.",
     )
     truth_count: int | None = setting(
-        None, check=check_count, help="Points to which true polylines are resampled before that (MapTracker)."
+        default=None, check=check_count, help="Points to which true polylines are resampled before that (MapTracker)."
     )
     closed: bool | Literal["auto"] = setting(
         "auto", help='Which polylines are closed. "auto" decides by the distance of their ends.'
     )
     closed_tolerance: float = setting(CLOSED_TOLERANCE, unit="m", help="Distance of the ends of a closed polyline.")
-    directed: bool = setting(False, help="Whether the direction of a polyline matters.")
+    directed: bool = setting(default=False, help="Whether the direction of a polyline matters.")
     order: float = setting(1.0, help="Order p of SOSPA and PLD.")
     cutoffs: tuple[float, ...] = setting(
         (), unit="m", check=check_cutoff, help="Cutoffs of PLD. The summary shows the first."
     )
     part: str | None = setting(
-        None, check=check_part, help="Part of the instances to compare, such as near lanes. If none, all."
+        default=None, check=check_part, help="Part of the instances to compare, such as near lanes. If none, all."
     )
     skip_without_truth: bool = setting(
-        False,
+        default=False,
         help="Whether average precision leaves out predictions in frames without truth of their class (MapTracker).",
     )
     ties: Literal["content", "file"] = setting(
         "content", help="What decides between equal distances, confidences and link scores."
     )
     has_ego: bool = setting(
-        True,
+        default=True,
         help="Whether frames are around an ego vehicle. Two maps have none, and predictions without confidences in "
         "them are certain.",
     )

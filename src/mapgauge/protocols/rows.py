@@ -20,7 +20,7 @@ def sized(
     for size, (region, thresholds) in REGIONS.items():
         own = {metric: {"thresholds": thresholds} for metric in metrics} | dict(settings or {})
         words = about.format(size.replace("x", " x "))
-        yield Protocol(f"{name}-{size}", words, region=region, settings=own, **shared)
+        yield Protocol(name=f"{name}-{size}", about=words, region=region, settings=own, **shared)
 
 
 def protocols_of_lines() -> Iterable[Protocol]:
@@ -41,14 +41,14 @@ def protocols_of_lines() -> Iterable[Protocol]:
     yield from sized("streammapnet", "StreamMapNet's and MapTracker's Chamfer-AP at {} m", count=200)
     yield from sized("hard", "StreamMapNet's Chamfer-AP at {} m with the hard thresholds", settings=hard, count=200)
     yield Protocol(
-        "maptr",
-        "MapTR's and MapTRv2's Chamfer-AP: 100 points, pairs whose 2 m buffers do not meet are left out",
+        name="maptr",
+        about="MapTR's and MapTRv2's Chamfer-AP: 100 points, pairs whose 2 m buffers do not meet are left out",
         count=100,
         settings={"ap_chamfer": {"thresholds": NEAR, "buffers": 2.0}},
     )
     yield Protocol(
-        "maptr-hard",
-        "MapTR's Chamfer-AP with the hard thresholds of GeMap, MapQR and others",
+        name="maptr-hard",
+        about="MapTR's Chamfer-AP with the hard thresholds of GeMap, MapQR and others",
         count=100,
         settings={"ap_chamfer": hard["ap_chamfer"] | {"buffers": 2.0}},
     )

@@ -1,13 +1,15 @@
 """The assignment of predictions to truth in one frame, with the matched points. Figures and the report draw it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise, repeat
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from mapgauge.frames.instances import Instance, is_box
 from mapgauge.frames.links import FrameLink
+from mapgauge.frames.map_frames import MapFrames
 from mapgauge.geometry.polylines import ranges
 from mapgauge.markup import shortened
 from mapgauge.metrics.assigned import assigned
@@ -15,7 +17,7 @@ from mapgauge.metrics.groups import Block, Groups
 from mapgauge.protocols import Protocol
 from mapgauge.results.drawn_links import drawn_links
 from mapgauge.results.notebook import assignment_html
-from mapgauge.typing import Forward, Indices, Pairs
+from mapgauge.typing import Floats, Forward, Indices, Pairs, Points
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +36,7 @@ class Match:
         return f"<Match {shortened(self.class_name)}: {ends}, distance {self.distance:.3f}, {len(self.pairs)} points>"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Assignment:
     """One frame as it was compared: resampled polylines without closing points, and their matches.
 
@@ -63,74 +65,100 @@ class Assignment:
         return assignment_html(self)
 
 
+class MatchColumns(NamedTuple):
+    """The matches of a block of frames, frame by frame and class by class. Instances are those of its groups."""
+
+    prediction: Indices  # (matches,): the instance
+    truth: Indices  # (matches,): the instance that it was assigned to
+    distance: Floats  # (matches,): normalised SOSPA
+    sizes: Indices  # (matches,): number of matched points
+    pairs: Pairs  # (sum of sizes, 2): matched points, by index into both lines
+
+
 def match_frames(block: Block, protocol: Protocol, cutoff: float | None) -> list[Assignment]:
     """Return the optimal assignment of each frame of a block, for all classes. Without a cutoff, nothing is matched."""
     predictions, truth = block.sides
     groups = block.lines
     classes = len(truth.classes)
-    place = _places(groups, classes)
-    order = groups.by_row
-    if cutoff is None:
-        matches = []
-    else:
+    place = places_of(groups, classes)
+    matches: list[list[Match]] = [[] for _ in truth.tokens]
+    if cutoff is not None and classes:
         matches = _matches(groups, place, truth.classes, protocol=protocol, cutoff=cutoff)
-    ends = groups.polylines.offsets[1:] - groups.repeats
-    spans = zip(groups.polylines.offsets[order].tolist(), ends[order].tolist(), strict=True)
-    points = [groups.polylines.coords[start:end] for start, end in spans]
-    boxes = [np.bincount(side.frame[is_box(side)], minlength=len(truth)).tolist() for side in (predictions, truth)]
-    of_groups = groups.bounds.tolist()
+    points = _points_of(groups)
+    boxes_of_x, boxes_of_y = (
+        np.bincount(side.frame[is_box(side)], minlength=len(truth)).tolist() for side in (predictions, truth)
+    )
+    bounds = groups.bounds.tolist()  # of each frame and class
     assignments = []
-    for f, (token, *counts) in enumerate(zip(truth.tokens, *boxes, strict=True)):
+    for f, token in enumerate(truth.tokens):
+        ignored = []
+        for side in (truth, predictions):
+            if side.aside is not None:
+                ignored += side.aside[token]
         assignment = Assignment(
             token=token,
             predictions=[],
             truth=[],
-            matches=matches[f] if matches else [],
+            matches=matches[f],
             forward=truth.forward or predictions.forward,
-            boxes=(counts[0], counts[1]),
+            boxes=(boxes_of_x[f], boxes_of_y[f]),
             ego=protocol.has_ego,
-            ignored=[line for side in (truth, predictions) if side.aside is not None for line in side.aside[token]],
+            ignored=ignored,
             cutoff=cutoff,
         )
-        for class_name, (first, middle, end) in zip(
-            truth.classes, of_groups[f * classes : (f + 1) * classes], strict=True
-        ):
-            for side, instances, closed, places in (
-                (predictions, assignment.predictions, assignment.predictions_closed, slice(first, middle)),
-                (truth, assignment.truth, assignment.truth_closed, slice(middle, end)),
-            ):
-                count = places.stop - places.start
-                rows = groups.row[order[places]]
-                if side.confidence is None:
-                    confidence = [None] * count
-                else:
-                    confidence = side.confidence[rows].tolist()
-                if side.track is None:
-                    tracks: list[str | None] = [None] * count
-                else:
-                    tracks = [str(track) or None for track in side.track[rows]]
-                instances.extend(map(Instance, repeat(class_name), points[places], confidence, tracks))
-                closed.extend(groups.closed[order[places]].tolist())
+        of_frame = bounds[f * classes : (f + 1) * classes]
+        for class_name, (first, middle, end) in zip(truth.classes, of_frame, strict=True):
+            x = slice(first, middle)
+            y = slice(middle, end)
+            assignment.predictions.extend(_instances(groups, x, points, side=predictions, class_name=class_name))
+            assignment.predictions_closed.extend(groups.closed[groups.by_row[x]].tolist())
+            assignment.truth.extend(_instances(groups, y, points, side=truth, class_name=class_name))
+            assignment.truth_closed.extend(groups.closed[groups.by_row[y]].tolist())
         assignments.append(assignment)
-    if cutoff is not None and classes and predictions.links and truth.links:
-        _add_links(assignments, block, place, protocol=protocol, cutoff=cutoff)
+    for assignment, links in zip(assignments, links_of_frames(block, place, protocol, cutoff), strict=True):
+        assignment.links.extend(links)
     return assignments
 
 
-def _add_links(
-    assignments: Sequence[Assignment], block: Block, place: Indices, *, protocol: Protocol, cutoff: float
-) -> None:
-    """Add the links of each frame of a block, as far as features find some."""
+def _points_of(groups: Groups) -> list[Points]:
+    """Return the points of all lines in the order of rows, closed lines without the closing point."""
+    starts = groups.polylines.offsets[:-1][groups.by_row]
+    ends = (groups.polylines.offsets[1:] - groups.repeats)[groups.by_row]
+    spans = zip(starts.tolist(), ends.tolist(), strict=True)
+    return [groups.polylines.coords[start:end] for start, end in spans]
+
+
+def _instances(
+    groups: Groups, places: slice, points: list[Points], *, side: MapFrames, class_name: str
+) -> Iterator[Instance]:
+    """Yield the instances of one side at some places in the order of rows, which have one class."""
+    lines = points[places]
+    rows = groups.row[groups.by_row[places]]
+    confidences: list[float | None] = [None] * len(lines)
+    if side.confidence is not None:
+        confidences = side.confidence[rows].tolist()
+    tracks: list[str | None] = [None] * len(lines)
+    if side.track is not None:
+        tracks = [str(track) or None for track in side.track[rows]]
+    for line, confidence, track in zip(lines, confidences, tracks, strict=True):
+        yield Instance(class_name, line, confidence, track=track)
+
+
+def links_of_frames(block: Block, place: Indices, protocol: Protocol, cutoff: float | None) -> list[list[FrameLink]]:
+    """Return the links of each frame of a block, as far as features find some. ``place`` is from ``places_of``."""
+    predictions, truth = block.sides
+    found: list[list[FrameLink]] = [[] for _ in range(len(truth))]
+    if cutoff is None or not truth.classes or not predictions.links or not truth.links:
+        return found
     drawn = [links for links in drawn_links() if links.are_compared(protocol)]
     if not drawn:
-        return
-    predictions, truth = block.sides
+        return found
     groups = block.lines
     of_predictions = np.full(len(predictions.polylines), -1)
     of_predictions[groups.row[groups.is_prediction]] = place[groups.is_prediction]
     of_truth = np.full(len(truth.polylines), -1)
     of_truth[groups.row[~groups.is_prediction]] = place[~groups.is_prediction]
-    for f, assignment in enumerate(assignments):
+    for f, of_frame in enumerate(found):
         frame = slice(f, f + 1)
         x = predictions.between(frame)
         y = truth.between(frame)
@@ -138,10 +166,11 @@ def _add_links(
         rows_of_y = slice(*truth.offsets[f : f + 2])
         index = (of_predictions[rows_of_x], of_truth[rows_of_y])
         for links in drawn:
-            assignment.links.extend(links.of_frame(x, y, protocol, cutoff=cutoff, index=index))
+            of_frame.extend(links.of_frame(x, y, protocol, cutoff=cutoff, index=index))
+    return found
 
 
-def _places(groups: Groups, classes: int) -> Indices:
+def places_of(groups: Groups, classes: int) -> Indices:
     """Return the index of each instance among the predictions or the truth of its frame, in the order of rows."""
     place = np.zeros(len(groups.side), np.int64)
     frame = groups.side // max(2 * classes, 1)
@@ -151,10 +180,8 @@ def _places(groups: Groups, classes: int) -> Indices:
     return place
 
 
-def _matches(
-    groups: Groups, place: Indices, classes: Sequence[str], protocol: Protocol, cutoff: float
-) -> list[list[Match]]:
-    """Return the matches of each frame."""
+def match_columns(groups: Groups, protocol: Protocol, cutoff: float) -> MatchColumns:
+    """Return the matches of all frames of some groups."""
     whole = assigned(groups, protocol, cutoff)
     x = groups.by_row[whole.truth_of[groups.by_row] >= 0]
     y = whole.truth_of[x]
@@ -165,18 +192,27 @@ def _matches(
     points = points[is_matched]
     owner = np.repeat(np.arange(len(x)), sizes)[is_matched]
     pairs = np.column_stack([points - start[x][owner], whole.partner[points] - start[y][owner]])
-    ends = np.cumsum(np.bincount(owner, minlength=len(x))).tolist()
+    count = np.bincount(owner, minlength=len(x))
+    return MatchColumns(x, y, whole.distance[x], sizes=count, pairs=pairs)
+
+
+def _matches(
+    groups: Groups, place: Indices, classes: Sequence[str], protocol: Protocol, cutoff: float
+) -> list[list[Match]]:
+    """Return the matches of each frame."""
+    found = match_columns(groups, protocol, cutoff)
+    ends = np.cumsum(found.sizes).tolist()
     matches: list[list[Match]] = [[] for _ in range(len(groups.bounds) // max(len(classes), 1))]
     columns = zip(
-        (groups.side[x] // 2).tolist(),
-        place[x].tolist(),
-        place[y].tolist(),
-        whole.distance[x].tolist(),
+        (groups.side[found.prediction] // 2).tolist(),
+        place[found.prediction].tolist(),
+        place[found.truth].tolist(),
+        found.distance.tolist(),
         pairwise([0, *ends]),
         strict=True,
     )
     for g, prediction, truth, distance, (first, end) in columns:
         frame, label = divmod(g, len(classes))
-        match = Match(classes[label], prediction, truth, distance=distance, pairs=pairs[first:end])
+        match = Match(classes[label], prediction, truth, distance=distance, pairs=found.pairs[first:end])
         matches[frame].append(match)
     return matches

@@ -19,7 +19,7 @@ from mapgauge.typing import Floats, Indices
 if TYPE_CHECKING:
     from mapgauge.results.results import Results
 
-SAMPLES = 1000
+SAMPLES = 1000  # draws of a bootstrap, unless another number is given
 Kind: TypeAlias = Literal["scene", "frame"]
 
 
@@ -29,7 +29,7 @@ def check_draws(samples: int, level: float, seed: int) -> None:
         raise InvalidInput(f"samples must be at least 1, a whole number, got {samples!r}")
     if not isinstance(level, float | int) or not 0 < level < 1:
         raise InvalidInput(f"level must be between 0 and 1, got {level!r}")
-    check_whole("seed", seed, 0)
+    check_whole("seed", seed, least=0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,7 +38,7 @@ from mapgauge.words import did_you_mean
 OFFSET = "median_across"  # the value of ``completeness`` that says how far off a method is
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Causes:
     """PLD by cause. The causes of a class add up to its PLD, and their means to the mean PLD.
 
@@ -120,7 +120,7 @@ class Causes:
         if count is None:
             most = None
         else:
-            most = check_whole("count", count, 0)
+            most = check_whole("count", count, least=0)
         return [(self.tokens[i], float(costs[i])) for i in order[:most] if costs[i] > 0]
 
     def table(self) -> str:
@@ -240,9 +240,9 @@ def causes(
     if fixes and instances is not None:
         all_fixes = fixes_of(results, instances, workers)
     return Causes(
-        classes,
-        mean,
-        pld,
+        classes=classes,
+        mean=mean,
+        pld=pld,
         thresholds=chosen,
         fixes=all_fixes,
         tokens=results.tokens,
@@ -314,7 +314,9 @@ def compare_causes(
     (None, 0.0)
     """
     check_correction(correction)
-    changes = _compare_groups(first, second, {cause: (cause,) for cause in CAUSES}, samples, level=level, seed=seed)
+    changes = _compare_groups(
+        first, second, {cause: (cause,) for cause in CAUSES}, samples=samples, level=level, seed=seed
+    )
     if correction == "holm":
         (changes,) = correct_together(changes, level=level)
     return changes
@@ -327,7 +329,7 @@ def compare_families(
 
     Arguments and returned values are as in ``compare_causes``, with families in place of causes.
     """
-    return _compare_groups(first, second, FAMILIES, samples, level=level, seed=seed)
+    return _compare_groups(first, second, FAMILIES, samples=samples, level=level, seed=seed)
 
 
 def _compare_groups(

@@ -76,7 +76,7 @@ Differences: TypeAlias = dict[tuple[str, str], dict[str, dict[str, Difference]]]
 Pairs: TypeAlias = Literal["all", "first"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison(TestedDifferences):
     """Values of several methods with intervals, and the differences between each pair of methods."""
 
@@ -94,7 +94,7 @@ class Comparison(TestedDifferences):
 
     def __repr__(self) -> str:
         """Return the methods and their first value in one line."""
-        return f"<Comparison {shortened(comparison_text(self), 300)}>"
+        return f"<Comparison {shortened(comparison_text(self), longest=300)}>"
 
     def _repr_html_(self) -> str:
         return comparison_html(self, plain_keys(self.estimates[0]["mean"]))

@@ -20,7 +20,7 @@ def with_causes(
     else:
         over = "classes and values"
     differences = comparison.differences
-    family = Tested(count_tests(differences, by_cause), correction, comparison.level, over)
+    family = Tested(count_tests(differences, by_cause), correction, comparison.level, over=over)
     if correction == "holm":
         differences, by_cause = correct_together(differences, by_cause, level=comparison.level)
     return replace(comparison, differences=differences, correction=correction, family=family), by_cause
@@ -30,7 +30,7 @@ def of_slices(compared: Mapping[str, Comparison], correction: Correction) -> dic
     """Return the comparisons of slices, with one count of tests and one correction over all of them."""
     tables = {name: comparison.differences for name, comparison in compared.items()}
     level = next(iter(compared.values())).level
-    family = Tested(count_tests(tables), correction, level, OVER)
+    family = Tested(count_tests(tables), correction, level, over=OVER)
     if correction == "holm":
         (tables,) = correct_together(tables, level=level)
     return {

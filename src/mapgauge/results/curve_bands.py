@@ -66,7 +66,7 @@ def mean_band(
     samples = np.divide(drawn, drawn_number, out=np.full(drawn.shape, np.nan), where=drawn_number > 0)
     total = number.sum(axis=0)
     means = np.divide(sums.sum(axis=0), total, out=np.full(bins, np.nan), where=total > 0)
-    return _band(means, samples, np.count_nonzero(number, axis=0), level)
+    return _band(means, samples, np.count_nonzero(number, axis=0), level=level)
 
 
 def precision_band(
@@ -97,8 +97,8 @@ def precision_band(
     levels = levels[np.unique(np.linspace(0, len(levels) - 1, min(_LEVELS, len(levels))).round().astype(np.int64))]
     # The number of levels above each prediction: it is counted at all levels from this one on.
     place = np.searchsorted(-levels, -confidence, side="left")
-    predicted = _counted(unit, place, len(levels), drawn.count)
-    found = _counted(unit[hits], place[hits], len(levels), drawn.count)
+    predicted = _counted(unit, place, len(levels), units=drawn.count)
+    found = _counted(unit[hits], place[hits], len(levels), units=drawn.count)
     of_predicted = drawn_sums(drawn.weights, predicted)
     of_found = drawn_sums(drawn.weights, found)
     of_truth = drawn_sums(drawn.weights, true[:, None])
@@ -111,7 +111,7 @@ def precision_band(
         reached = first < len(best)
         samples[k, reached] = best[first[reached]]  # a recall that a sample does not reach has the precision 0
     units = np.count_nonzero(true + predicted[:, -1])
-    return _band(precision, samples, np.full(len(at), units), level)
+    return _band(precision, samples, np.full(len(at), units), level=level)
 
 
 def _counted(unit: Indices, place: Indices, levels: int, units: int) -> Floats:

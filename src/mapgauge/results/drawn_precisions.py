@@ -55,9 +55,11 @@ def precisions(
         return {}
     samples, units = weights.shape
     blocks = _blocks(weights)
-    curves = in_threads(lambda one: _curve(results, one.c, one.metrics, unit_of_frame, units=units), shared, None)
+    curves = in_threads(
+        lambda one: _curve(results, one.c, one.metrics, unit_of_frame=unit_of_frame, units=units), shared, workers=None
+    )
     tasks = [(curve, block, one.recalls) for one, curve in zip(shared, curves, strict=True) for block in blocks]
-    done = in_threads(lambda task: _of_block(*task), tasks, None)
+    done = in_threads(lambda task: _of_block(*task), tasks, workers=None)
 
     values = {}
     for k, one in enumerate(shared):
@@ -138,14 +140,14 @@ def _of_block(curve: _Curve, weights: NDArray[np.float32], recalls: Floats) -> F
         curve.owner,
         curve.flags,
         curve.some,
-        curve.starts,
-        weights,
-        total,
-        number,
-        state.ravel(),
-        level,
-        np.empty(len(total)),
-        recalls,
+        starts=curve.starts,
+        weights=weights,
+        total=total,
+        number=number,
+        state=state.ravel(),
+        level=level,
+        gain=np.empty(len(total)),
+        recalls=recalls,
     )
     value = state[:, 2]
     if len(recalls) == 0:

@@ -101,7 +101,7 @@ def _sum_values(
         shown = [value.key for value in metric.with_role(*roles) if value.key in values]
         return {key: np.where(occurs[:, c], values[key], np.nan) for key in shown}
 
-    of_tasks = in_threads(work, tasks, None)
+    of_tasks = in_threads(work, tasks, workers=None)
     return {(metric.name, c): values for (metric, _, c), values in zip(tasks, of_tasks, strict=True)}
 
 

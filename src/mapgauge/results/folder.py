@@ -97,8 +97,13 @@ class Partial(NamedTuple):
     def sums(self) -> Sums:
         """The exact sums of the chunk."""
         columns = tuple(int(column, 16) for column in self.header.columns)
-        counts = self.scores.predicted.sum(axis=0), self.scores.true.sum(axis=0)
-        return Sums(len(self.header.tokens), self.header.without_truth, *counts, columns)
+        return Sums(
+            len(self.header.tokens),
+            self.header.without_truth,
+            self.scores.predicted.sum(axis=0),
+            true=self.scores.true.sum(axis=0),
+            columns=columns,
+        )
 
 
 @dataclass(frozen=True)

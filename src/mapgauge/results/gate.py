@@ -32,7 +32,7 @@ _WITHIN = re.compile(rf"(?P<key>[^<>]+?)\s+not\s+within\s+(?P<margin>{_NUMBER})"
 _CONDITION = re.compile(rf"(?P<key>[^<>]+?)\s*(?P<sign>[<>])\s*(?P<limit>{_NUMBER})(?P<apart>{_DECIDED})?")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Condition:
     """One condition: its text and its meaning."""
 
@@ -46,7 +46,7 @@ class Condition:
     has_margin: bool = True  # whether a margin of its key means something: not of a part
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
     """The result of a condition for one file."""
 
@@ -151,9 +151,9 @@ def parse(text: str) -> Condition:
     if apart and not relative:
         raise InvalidInput(f"{text!r}: only a difference can be decided. Give the limit a sign, such as +0.005")
     return Condition(
-        text.strip(),
-        "/".join([metric, *(rest or ["mean"])]),
-        above,
+        text=text.strip(),
+        key="/".join([metric, *(rest or ["mean"])]),
+        above=above,
         limit=float(parsed["limit"]),
         relative=relative,
         decided=apart,
@@ -182,9 +182,9 @@ def _parse_within(text: str, key: str, margin: float) -> Condition:
     if any(word == value.part for word in rest[1:] for value in row.values):
         raise InvalidInput(f"{text!r}: a smaller part is not always better, so it has no margin. Name the metric alone")
     return Condition(
-        text,
-        "/".join([metric, *(rest or ["mean"])]),
-        row.lower_is_better,
+        text=text,
+        key="/".join([metric, *(rest or ["mean"])]),
+        above=row.lower_is_better,
         limit=margin,
         relative=True,
         decided=False,

@@ -104,14 +104,14 @@ def instances_of_block(
         of_lines = place
     else:
         of_lines = np.append(place[block.of_lines], -1)
-    cost = block.for_all(costs.cost, 0.0)
+    cost = block.for_all(costs.cost, of_boxes=0.0)
     return Instances(
         predicted=cost[predictions],
         true=cost[truth],
-        truth_of=block.for_all(of_lines[whole.truth_of], -1)[predictions],
-        cause=block.for_all(costs.cause, -1)[predictions],
-        about=block.for_all(of_lines[costs.about], -1)[predictions],
-        distance=block.for_all(distance, 1.0)[predictions],
+        truth_of=block.for_all(of_lines[whole.truth_of], of_boxes=-1)[predictions],
+        cause=block.for_all(costs.cause, of_boxes=-1)[predictions],
+        about=block.for_all(of_lines[costs.about], of_boxes=-1)[predictions],
+        distance=block.for_all(distance, of_boxes=1.0)[predictions],
     )
 
 

@@ -81,7 +81,7 @@ def read_sides(rows: FolderRows, hashes: Sequence[str]) -> Sides:
         side = open_dataset(path)
         if side.digest != about.digests[k]:
             raise InvalidInput(f"{path}: changed since the evaluation")
-        frames = side.read(ReadOptions(None, "drop", {}))
+        frames = side.read(ReadOptions(classes=None, degenerate="drop", extra={}))
         if hashes[k]:
             changed = not has_content(frames, hashes[k])
         else:
@@ -163,9 +163,9 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
         hashes = ["", ""]  # what is read again has the frames of the lost chunks too
     rows = FolderRows(folder)
     return Results(
-        settings,
-        about.metrics,
-        settings.classes or (),
+        protocol=settings,
+        metrics=about.metrics,
+        class_names=settings.classes or (),
         ranges=about.rings,
         records=InputRecords.known(x, y),
         frames_missing=merged.missing,
@@ -189,7 +189,7 @@ def results_of(folder: Folder, *, failed: dict[int, str] | None = None, limit: i
     )
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Merged:
     """What the finished chunks of a folder have together. Lists of two are for predictions and truth."""
 
@@ -243,7 +243,7 @@ def _input_of(folder: Folder, merged: _Merged, side: int, *, is_whole: bool) -> 
     about = folder.about
     history = None
     if is_whole:
-        history = read_history(about.paths[side], None, None, degenerate="drop", options={})
+        history = read_history(about.paths[side], format=None, classes=None, degenerate="drop", options={})
     return Input(
         about.paths[side],
         "parquet",

@@ -59,36 +59,46 @@ def levels_of_frames(assignments: "Sequence[Assignment]") -> Levels:
         return np.zeros(len(points), np.uint8)
     truth: list[Points] = []
     truth_closed: list[bool] = []
-    compared: list[tuple[int, int]] = []  # the true lines that each prediction is compared with: first and end
+    compared: list[range] = []  # the true lines that each prediction is compared with
     for frame in assignments:
-        # True lines of a class stand together, so that each prediction is compared with a range of them.
-        names = [line.class_name for line in frame.truth]
-        order = sorted(range(len(names)), key=names.__getitem__)
-        place = {j: len(truth) + k for k, j in enumerate(order)}
-        of_class: dict[str, tuple[int, int]] = {}
-        for j in order:
-            first, _ = of_class.get(names[j], (place[j], 0))
-            of_class[names[j]] = (first, place[j] + 1)
+        in_order, of_predictions = _lines_of_truth(frame, before=len(truth))
         flags = _flags(frame.truth_closed, len(frame.truth))
-        truth += [frame.truth[j].points[:, :2] for j in order]
-        truth_closed += [flags[j] for j in order]
-        of_frame = [of_class.get(line.class_name, (0, 0)) for line in frame.predictions]
-        for match in frame.matches:
-            of_frame[match.prediction] = (place[match.truth], place[match.truth] + 1)
-        compared += of_frame
+        truth += [frame.truth[j].points[:, :2] for j in in_order]
+        truth_closed += [flags[j] for j in in_order]
+        compared += of_predictions
     levels: Levels = kernels.marks.piece_levels(
         points,
         _offsets(lines),
         np.array(closed, np.bool_),
-        np.concatenate([np.empty((0, 2)), *truth]),
-        _offsets(truth),
-        np.array(truth_closed, np.bool_),
-        np.array([first for first, _ in compared], np.int64),
-        np.array([end for _, end in compared], np.int64),
-        cutoff,
-        STEPS,
+        truth=np.concatenate([np.empty((0, 2)), *truth]),
+        truth_offsets=_offsets(truth),
+        truth_closed=np.array(truth_closed, np.bool_),
+        first=np.array([lines.start for lines in compared], np.int64),
+        stop=np.array([lines.stop for lines in compared], np.int64),
+        cutoff=cutoff,
+        steps=STEPS,
     )
     return levels
+
+
+def _lines_of_truth(frame: "Assignment", *, before: int) -> tuple[list[int], list[range]]:
+    """Return the true lines of a frame class by class, and the ones that each prediction is compared with.
+
+    These are the line that it is matched with, or all lines of its class, as places behind ``before`` other lines.
+    """
+    names = [line.class_name for line in frame.truth]
+    in_order = sorted(range(len(names)), key=names.__getitem__)
+    place = {j: before + k for k, j in enumerate(in_order)}
+    of_class: dict[str, range] = {}
+    for j in in_order:
+        first = place[j]
+        if names[j] in of_class:
+            first = of_class[names[j]].start
+        of_class[names[j]] = range(first, place[j] + 1)
+    of_predictions = [of_class.get(line.class_name, range(0)) for line in frame.predictions]
+    for match in frame.matches:
+        of_predictions[match.prediction] = range(place[match.truth], place[match.truth] + 1)
+    return in_order, of_predictions
 
 
 def _flags(given: "Sequence[bool]", count: int) -> "Sequence[bool]":

@@ -166,7 +166,7 @@ def _true(assignment: "Assignment", found: set[int]) -> list[Stroke]:
     """Return the truth as wide strokes: grey if it was found, red and dashed if it was missed."""
     flags = [*assignment.truth_closed, *[False] * len(assignment.truth)]
     return [
-        Stroke(instance.points, FOUND if j in found else MISSED, 4.5, dashed=j not in found, closed=flags[j])
+        Stroke(instance.points, FOUND if j in found else MISSED, width=4.5, dashed=j not in found, closed=flags[j])
         for j, instance in enumerate(assignment.truth)
     ]
 

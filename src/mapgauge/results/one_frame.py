@@ -42,7 +42,7 @@ def frame_alone(results: Results, token: str, moved: Moved = (None, None)) -> Re
         return None  # a corridor leads through frames that are not read
     try:
         predictions, truth = (
-            _row_group(recorded, path, results.origin, token)
+            _row_group(recorded, path, results.origin, token=token)
             for recorded, path in zip(results.inputs, moved, strict=True)
         )
         if predictions is None or truth is None:

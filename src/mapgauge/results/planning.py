@@ -111,7 +111,7 @@ def scenes_needed(
     """
     check_power(power)
     _check_level(level)
-    check_whole("scenes", scenes, 1)
+    check_whole("scenes", scenes, least=1)
     if not isinstance(smallest, float | int) or not 0 < smallest < math.inf:
         raise InvalidInput(f"the difference to show must be a positive number, got {smallest!r}")
     if not isinstance(of_seeds, float | int) or not 0 <= of_seeds <= 1:
@@ -133,7 +133,7 @@ def scenes_needed(
         else:
             freedom = max(int((difference.freedom + 1) * ratio) - 1, 1)
         error = difference.error * math.sqrt(of_seeds + (1 - of_seeds) / ratio)
-        return _power(smallest / error, min(freedom, _MANY), known, level) >= power
+        return _power(smallest / error, min(freedom, _MANY), known, level=level) >= power
 
     if not decides(_MOST):
         return None
@@ -189,12 +189,12 @@ def _errors_away(freedom: int, *, power: float, level: float) -> float:
     """Return how many estimated standard errors away a true difference is that a test of the same size decides."""
     low = 0.0
     high = 1.0
-    while _power(high, freedom, freedom, level) < power:
+    while _power(high, freedom, freedom, level=level) < power:
         low = high
         high = 2 * high
     while high - low > 1e-9 * high:
         middle = (low + high) / 2
-        if _power(middle, freedom, freedom, level) < power:
+        if _power(middle, freedom, freedom, level=level) < power:
             low = middle
         else:
             high = middle

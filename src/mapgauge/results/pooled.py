@@ -90,7 +90,7 @@ def pooled(results: "Results") -> Pooled:
     units = len(set(method.scenes or method.tokens))
     if 1 < units <= _MOST_UNITS:
         drawn = draw([method], SAMPLES, seed=0)
-        intervals = _intervals(method, values, drawn.unit_of_frame, drawn.weights)
+        intervals = _intervals(method, values, drawn.unit_of_frame, weights=drawn.weights)
         columns = sum(len(rows.columns) for _, rows in sum_metrics(method.metrics))
         if kind == "scene" and units * len(method.class_names) * columns <= _MOST_SUMS:
             of_scenes = _scene_sums(method, drawn.unit_of_frame, units)
@@ -176,7 +176,9 @@ def read_pooled(path: str | os.PathLike[str], most: int = MOST_BYTES) -> tuple[P
     except UnreadableFile:
         raise
     except (ValueError, *BROKEN) as error:
-        raise content.error(f"not a file of results: {shortened(str(error), 200)}", remedy=INCOMPLETE) from error
+        raise content.error(
+            f"not a file of results: {shortened(str(error), longest=200)}", remedy=INCOMPLETE
+        ) from error
 
 
 class _SummaryLayout(msgspec.Struct):

@@ -244,11 +244,11 @@ class _Parser:
         what = f"{word.text} is {_KINDS[column.kind]}"
         if sign is None:
             if column.kind != "flag":
-                self.fail(f"{what}: compare it with a value", word, None)
+                self.fail(f"{what}: compare it with a value", word, remedy=None)
             return [cell is True for cell in column.values]
         ordered = sign.text in ("<", "<=", ">", ">=")
         if ordered and column.kind in _UNORDERED:
-            self.fail(f"{what}: it takes =, != and in, got {sign.text}", sign, None)
+            self.fail(f"{what}: it takes =, != and in, got {sign.text}", sign, remedy=None)
         compare = _COMPARE.get(sign.text, operator.eq)
         holds = [False] * len(column.values)
         for value in values:
@@ -256,7 +256,7 @@ class _Parser:
                 pairs = zip(column.values, self.others(columns, column, word.text, value=value), strict=True)
                 each = [a is not None and b is not None and compare(a, b) for a, b in pairs]
             elif ordered:
-                self.fail(f"none takes =, != and in, got {sign.text}", sign, None)
+                self.fail(f"none takes =, != and in, got {sign.text}", sign, remedy=None)
             else:
                 each = [compare(cell is None, True) for cell in column.values]
             holds = list(map(operator.or_, holds, each))
@@ -269,7 +269,7 @@ class _Parser:
         if value.kind == "name" and not value.is_name("true", "false"):
             other = self.column(columns, value)
             if other.kind != column.kind and {column.kind, other.kind} & set(_UNORDERED):
-                self.fail(f"{value.text} is {_KINDS[other.kind]}, and {what}", value, None)
+                self.fail(f"{value.text} is {_KINDS[other.kind]}, and {what}", value, remedy=None)
             return other.values
         if column.kind == value.kind == "text":
             literal = value.text
@@ -282,11 +282,11 @@ class _Parser:
                 quotes = f". Text has quotes: {name} = {value}"
             else:
                 quotes = ""
-            self.fail(f"{what}, got {value}{quotes}", value, None)
+            self.fail(f"{what}, got {value}{quotes}", value, remedy=None)
         if column.kind == "count" and not literal.is_integer():
             if name.partition(".")[0] in ("missed", "false"):
                 share = f". The part of PLD is pld_{name}"
             else:
                 share = ""
-            self.fail(f"{what}, got {value.text}{share}", value, None)
+            self.fail(f"{what}, got {value.text}{share}", value, remedy=None)
         return [literal] * len(column.values)

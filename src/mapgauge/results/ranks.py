@@ -86,7 +86,7 @@ def ranks(comparison: Comparison, key: str | None = None, class_name: str = "mea
         rank = None
         if not math.isnan(value.value):
             rank = 1 + len(better[name])
-        rows.append(Rank(name, value, rank, tuple(ties[name])))
+        rows.append(Rank(name, value, rank, ties=tuple(ties[name])))
 
     def place(row: Rank) -> tuple[float, float]:
         if row.rank is None:

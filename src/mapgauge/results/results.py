@@ -196,7 +196,7 @@ class Results(Summary):
                 raise InvalidInput(f"no class {class_name!r}. Available: {', '.join(self.class_names)}{hint}")
             classes = range((place := self.class_names.index(class_name)), place + 1)
         columns = frame_columns(self, self.scores, classes)
-        return frame_rows(columns, self.rows, worst_first(self.metrics) if sort is None else sort, count)
+        return frame_rows(columns, self.rows, worst_first(self.metrics) if sort is None else sort, count=count)
 
     def of_frames(self, frames: Sequence[int]) -> "Results":
         """Return the results of some frames.

@@ -73,7 +73,7 @@ class Spread(NamedTuple):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class RunComparison:
     """Values of methods with several runs, and the differences between each pair of methods."""
 
@@ -168,7 +168,7 @@ def compare_runs(
         differences[pair] = {}
         spreads[pair] = {}
         for name, key in _shared(of_methods[i], of_methods[j]):
-            _add(differences[pair], spreads[pair], of_methods[i], of_methods[j], name, key, level=level)
+            _add(differences[pair], spreads[pair], of_methods[i], second=of_methods[j], name=name, key=key, level=level)
     return RunComparison(
         names=names,
         runs=tuple(counts),
@@ -277,7 +277,7 @@ def _estimates(method: _Runs, level: float) -> dict[str, dict[str, Estimate]]:
     for name, key in method.keys:
         value = method.values[name][key]
         draws = draws_of(method.samples, name, key, count=counts, lacking=method.lacking)
-        total = _total(draws, [method], name, key)
+        total = _total(draws, [method], name, key=key)
         found = judged(value, total.error, total.freedom, enough=True, level=level, limits=limits_of(key))
         estimates.setdefault(name, {})[key] = Estimate(value, found.low, found.high)
     return estimates
@@ -301,7 +301,7 @@ def _add(
     }
     counts = count_units([*first.occurs, *second.occurs])
     draws = draws_of(apart, name, key, count=counts, lacking=[*first.lacking, *second.lacking])
-    total = _total(draws, [first, second], name, key)
+    total = _total(draws, [first, second], name, key=key)
     smallest, largest = limits_of(key)
     differences.setdefault(name, {})[key] = judged(
         second.values[name][key] - first.values[name][key],

@@ -385,7 +385,7 @@ def read_results(path: str | os.PathLike[str]) -> dict[str, Any]:
             remedy = INCOMPLETE
         else:
             remedy = _EVALUATE
-        raise content.error(f"not a file of results: {shortened(str(error), 200)}", remedy=remedy) from error
+        raise content.error(f"not a file of results: {shortened(str(error), longest=200)}", remedy=remedy) from error
 
 
 def _parsed(header: _Header, arrays: dict[str, Any], read: Callable[[], Sides] | None) -> dict[str, Any]:
@@ -393,7 +393,8 @@ def _parsed(header: _Header, arrays: dict[str, Any], read: Callable[[], Sides] |
     protocol = protocol_from(header.protocol)
     frames = len(header.tokens)
     classes = len(header.class_names)
-    scores.check(frames, classes, protocol, header.metrics, max(len(header.ranges) - 1, 0))
+    rings = max(len(header.ranges) - 1, 0)
+    scores.check(frames, classes, protocol, metrics=header.metrics, rings=rings)
     if header.scenes is not None and len(header.scenes) != frames:
         raise ValueError("its columns do not fit together")
     drive = Drive.of_arrays(arrays, header.forward, frames)

@@ -38,7 +38,7 @@ Table: TypeAlias = tuple[list[str], list[list[str]]]  # header and rows
 Groups: TypeAlias = str | Callable[[str], Hashable] | Mapping[str, Sequence[str]]  # how frames are divided
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Slices(TestedDifferences, Mapping[Any, "Results"]):
     """The results of subsets of frames, by name. Intervals and differences are computed when they are first needed."""
 

@@ -144,7 +144,9 @@ def _typed(name: str, key: Any, rows: Mapping[str, Mapping[str, Any]]) -> Tags:
         cells = [cell for row in rows.values() if (cell := row.get(column)) is not None]
         types = {type(cell) for cell in cells}
         if types - {str, float, int, bool}:
-            nested = shortened(repr(next(cell for cell in cells if type(cell) not in (str, float, int, bool))), 60)
+            nested = shortened(
+                repr(next(cell for cell in cells if type(cell) not in (str, float, int, bool))), longest=60
+            )
             raise UnreadableFile(f"{name}: the column {column} must have text, numbers or true and false, got {nested}")
         if types == {bool}:
             kinds[column] = "flag"

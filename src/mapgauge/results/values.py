@@ -210,7 +210,7 @@ def _inputs_of(predictions: MapFrames, truth: MapFrames, tracks: tuple[bool, boo
     return Input.of(predictions, tracks=tracks[0]), Input.of(truth, tracks=tracks[1])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Summary:
     """Inputs, settings, and the values of all classes, pooled over all frames."""
 
@@ -225,11 +225,11 @@ class Summary:
     version: str  # of mapgauge
     totals_from: Callable[[], Totals] = field(repr=False)  # returns the totals; they are computed when needed
     # What features keep with the results, as plain values by name.
-    kept: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
-    date: str = field(default="", kw_only=True)  # of the evaluation, in UTC: 2026-11-03T07:30:00Z; "" if unknown
-    metadata: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # what was noted about the evaluation
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    date: str = ""  # of the evaluation, in UTC: 2026-11-03T07:30:00Z; "" if unknown
+    metadata: Mapping[str, str] = field(default_factory=dict)  # what was noted about the evaluation
     # Metres of truth of each class in the evaluated region; None if they are not known.
-    truth_lengths: Mapping[str, float] | None = field(default=None, kw_only=True)
+    truth_lengths: Mapping[str, float] | None = None
 
     @property
     def inputs(self) -> tuple[Input, Input]:

@@ -5,13 +5,13 @@ figures and the report. So frames are resampled and grouped in one place, and kn
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from threading import Event
-from typing import TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,13 @@ Sides: TypeAlias = tuple[MapFrames, MapFrames]  # aligned predictions and truth
 BLOCK = 48  # frames that are scored together; they take some milliseconds and little memory
 
 
+class BlockWork(NamedTuple):
+    """What is computed from every block of frames, for a sentence or a section. Equal keys have equal outcomes."""
+
+    key: Hashable
+    of_block: Callable[[Block], Any]
+
+
 @dataclass(frozen=True, eq=False)
 class Data:
     """Predictions and truth, with the frames in the order of the rows of results. They are read when first needed."""
@@ -45,6 +52,9 @@ class Data:
     block_size: int = BLOCK  # frames that are scored together
     # Scores of metrics that were added after the evaluation, by metric, so that no view computes them again.
     added: dict[str, Scores] = field(default_factory=dict, repr=False)
+    # Work that the next pass over all blocks does besides its own, and outcomes by key that nobody has taken yet.
+    expected: list[BlockWork] = field(default_factory=list, repr=False)
+    outcomes: dict[Hashable, list[Any]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, predictions: MapFrames, truth: MapFrames, protocol: Protocol, *, block_size: int = BLOCK) -> "Data":
@@ -55,7 +65,7 @@ class Data:
 
     def at(self, tokens: tuple[str, ...]) -> "Data":
         """Return some frames, in the given order. Their points are copied when they are needed."""
-        return replace(self, tokens=tokens, parent=self.parent or self, added={})
+        return replace(self, tokens=tokens, parent=self.parent or self, added={}, expected=[], outcomes={})
 
     @property
     def is_read(self) -> bool:
@@ -116,7 +126,8 @@ class Data:
         """Return the outcome of a function for all blocks of frames, in their order. There is at least one block.
 
         Matches in ``known``, scores of these frames, are used again. ``progress`` is called with the number of finished
-        frames and of all frames. With whole scenes, a block ends where a scene ends.
+        frames and of all frames. With whole scenes, a block ends where a scene ends. The pass also does the work that
+        is expected, and keeps its outcomes for ``outcomes_of``.
         """
         truth = self.sides[1]
         ends: Iterable[int] = range(1, len(truth))
@@ -132,9 +143,44 @@ class Data:
             if progress is not None:
                 progress(frames[done - 1].stop, len(truth))
 
-        return in_threads(
-            lambda some: work(self.block(some, links=links, known=known)), frames, workers, progress=advance
-        )
+        besides = tuple(self.expected)
+        self.expected.clear()
+
+        def all_work(some: slice) -> tuple[Outcome, list[Any]]:
+            block = self.block(some, links=links, known=known)
+            return work(block), [one.of_block(block) for one in besides]
+
+        done = in_threads(all_work, frames, workers, progress=advance)
+        for k, one in enumerate(besides):
+            self.outcomes[one.key] = [outcomes[k] for _, outcomes in done]
+        return [outcome for outcome, _ in done]
+
+    def expect(self, work: BlockWork) -> None:
+        """Let the next pass over all blocks do this work, too."""
+        known = {one.key for one in self.expected}
+        if work.key not in known and work.key not in self.outcomes:
+            self.expected.append(work)
+
+    def outcomes_of(
+        self,
+        work: BlockWork,
+        *,
+        known: Scores | None = None,
+        workers: int | None = 1,
+        progress: Progress | None = None,
+    ) -> list[Any]:
+        """Return the outcomes of some work for all blocks, in their order. The arguments are as in ``in_blocks``.
+
+        Outcomes of an earlier pass are taken, and not kept any longer: they may be large.
+        """
+        done = self.outcomes.pop(work.key, None)
+        if done is None:
+            self.expected[:] = [other for other in self.expected if other.key != work.key]
+            return self.in_blocks(work.of_block, known=known, workers=workers, progress=progress)
+        if progress is not None:
+            count = len(self.sides[1])
+            progress(count, count)
+        return done
 
 
 def by_class(frames: MapFrames) -> MapFrames:

@@ -78,8 +78,8 @@ def _external(
     window: int,
 ) -> list[float]:
     with tempfile.TemporaryDirectory(dir=folder, prefix="sort-") as scratch:
-        runs, number, hit_count = _runs(records, bits, Path(scratch), limit)
-        curve = _PrecisionCurve(number, hit_count, truth, {*how} - {"area"})
+        runs, number, hit_count = _runs(records, bits, Path(scratch), limit=limit)
+        curve = _PrecisionCurve(number, hit_count, truth, recalls={*how} - {"area"})
         for confidence, hits in _merged(runs, max(min(limit, window) // len(runs), 1)):
             curve.add(confidence, flags_of(list(hits.T), bits).astype(np.int64))
         curve.finish()

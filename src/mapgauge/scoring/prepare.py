@@ -194,12 +194,12 @@ def _refuse_degrees(predictions: MapFrames, truth: MapFrames) -> None:
     if is_geographic(y, **few):
         both = is_geographic(x, **few)
         if both or x.crs:
-            found = degrees_found("both sides" if both else "truth", y, 0)
+            found = degrees_found("both sides" if both else "truth", y, count=0)
         else:
             found = None
     else:
         if y.crs and is_geographic(x, **few):
-            found = degrees_found("predictions", x, 0)
+            found = degrees_found("predictions", x, count=0)
         else:
             found = None
     if found is not None:

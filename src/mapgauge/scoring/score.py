@@ -56,7 +56,7 @@ def score(
     for metric, hit_rows in hit_metrics(metrics):
         bits = _hits(hit_rows, _scored_by(metric, block), protocol, units=units[metric.name])
         if metric.of == "lines":
-            bits = block.for_all(bits, 0)
+            bits = block.for_all(bits, of_boxes=0)
         hits[metric.name] = bits[groups.predictions]
     if matches is None:
         matches = matches_of(block, protocol)

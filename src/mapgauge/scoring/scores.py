@@ -23,7 +23,7 @@ _COLUMNS = ("predicted", "true", "confidence")
 _MATCHES = "matches"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Scores:
     """Rows of some frames.
 
@@ -66,9 +66,9 @@ class Scores:
         per_frame = self.predicted.sum(axis=1)
         records = ranges(per_frame.cumsum()[frames] - per_frame[frames], per_frame[frames])
         return Scores(
-            self.predicted[frames],
-            self.true[frames],
-            self.confidence[records],
+            predicted=self.predicted[frames],
+            true=self.true[frames],
+            confidence=self.confidence[records],
             sums={name: block[:, frames] for name, block in self.sums.items()},
             rings={name: block[:, frames] for name, block in self.rings.items()},
             hits={name: column[records] for name, column in self.hits.items()},
@@ -117,7 +117,7 @@ class Scores:
 
         columns = {name: in_order(getattr(self, name), getattr(other, name)) for name in ("sums", "rings", "hits")}
         matches = other.matches if self.matches is None else self.matches
-        return Scores(self.predicted, self.true, self.confidence, **columns, matches=matches)
+        return Scores(predicted=self.predicted, true=self.true, confidence=self.confidence, **columns, matches=matches)
 
     @classmethod
     def concatenate(cls, parts: Sequence["Scores"]) -> "Scores":
@@ -129,9 +129,9 @@ class Scores:
             return {name: np.concatenate([block[name] for block in blocks], axis) for name in blocks[0]}
 
         return cls(
-            np.concatenate([part.predicted for part in parts]),
-            np.concatenate([part.true for part in parts]),
-            np.concatenate([part.confidence for part in parts]),
+            predicted=np.concatenate([part.predicted for part in parts]),
+            true=np.concatenate([part.true for part in parts]),
+            confidence=np.concatenate([part.confidence for part in parts]),
             sums=joined("sums", 1),
             rings=joined("rings", 1),
             hits=joined("hits", 0),
@@ -310,6 +310,16 @@ class Totals:
         rings = max((len(block) for block in scores.rings.values()), default=0)
         sums = _unpacked(columns, list(scores.sums), protocol, rings=rings, classes=len(counts[3]))
         return cls(*counts, sums, by_metric(values, names, bits))
+
+    def and_metrics(self, other: "Totals", metrics: Sequence[str]) -> "Totals":
+        """Return these totals with those of other metrics of the same frames, in the order of ``metrics``."""
+        sums = self.sums | other.sums
+        precision = self.precision | other.precision
+        return replace(
+            self,
+            sums={name: sums[name] for name in metrics if name in sums},
+            precision={name: precision[name] for name in metrics if name in precision},
+        )
 
     @classmethod
     def of_sums(

@@ -33,7 +33,7 @@ from mapgauge.scoring.prepare import check_boxes_of, check_linked, check_sides, 
 from mapgauge.scoring.scene_frames import SIDES, SceneFrames, uses_tracks
 from mapgauge.scoring.score import score_frames
 from mapgauge.scoring.scores import Scores, Totals
-from mapgauge.typing import Degenerate
+from mapgauge.typing import Degenerate, Indices
 from mapgauge.version import __version__
 from mapgauge.words import counted
 
@@ -114,6 +114,24 @@ class BatchRows:
     def hash_of(self, side: int) -> str:
         """Return the content hash of the predictions (0) or of the truth (1), in the same form as ``Input.hash``."""
         return hash_text(added_hashes([int.from_bytes(row.tobytes(), "little") for row in self.hashes[:, side]]))
+
+
+class _Read(NamedTuple):
+    """The frames of a batch, before they are aligned."""
+
+    predictions: MapFrames
+    truth: MapFrames
+    dropped: tuple[Indices, Indices]  # dropped instances of each frame, of both sides
+    tokens: tuple[str, ...]  # of the truth; "" for a frame without a token
+    scenes: tuple[str, ...]  # "" for an unknown scene
+
+
+def _given_frames(predictions: MapFrames, truth: MapFrames) -> _Read:
+    """Return a batch that was given as frames. Nothing was dropped from it."""
+    check_sides(predictions, truth)
+    none = np.zeros(len(truth), np.int64)
+    scenes = truth.scenes or ("",) * len(truth)
+    return _Read(predictions, truth, dropped=(none, none), tokens=truth.tokens, scenes=scenes)
 
 
 def _texts(name: str, values: Sequence[str] | None, count: int) -> tuple[str, ...]:
@@ -301,56 +319,44 @@ class Accumulator:
                 because the frames of a scene may arrive in any order.
             poses: The motion from each frame to the world, ``(frames, 4, 4)``. Some metrics of scenes need it.
         """
-        self.add(self.score(predictions, truth, tokens, scenes, timestamps, poses))
+        rows = self.score(predictions, truth, tokens=tokens, scenes=scenes, timestamps=timestamps, poses=poses)
+        self.add(rows)
 
-    def score(self, predictions: Batch | MapFrames, truth: Batch | MapFrames, *of_frames: Any) -> BatchRows:
+    def score(
+        self,
+        predictions: Batch | MapFrames,
+        truth: Batch | MapFrames,
+        *,
+        tokens: Sequence[str] | None = None,
+        scenes: Sequence[str] | None = None,
+        timestamps: Any = None,
+        poses: Any = None,
+    ) -> BatchRows:
         """Score a batch without keeping its rows, which ``add`` takes. Repeated tokens are not detected."""
-        tokens, scenes, timestamps, poses = of_frames
         protocol, metrics, classes = self.settings
-        if isinstance(predictions, MapFrames) or isinstance(truth, MapFrames):
-            if not (isinstance(predictions, MapFrames) and isinstance(truth, MapFrames)):
-                raise InvalidInput("predictions and truth must both be MapFrames, or both lists of dicts")
-            if any(value is not None for value in of_frames):
+        if isinstance(predictions, MapFrames) and isinstance(truth, MapFrames):
+            if any(value is not None for value in (tokens, scenes, timestamps, poses)):
                 raise InvalidInput(
                     "tokens, scenes, timestamps and poses are not allowed with MapFrames, which have their own",
                     remedy="Leave them out",
                 )
-            x = predictions
-            y = truth
-            check_sides(x, y)
-            dropped = [np.zeros(len(y), np.int64)] * 2
-            names = y.tokens
-            scene_names = y.scenes or ("",) * len(y)
+            read = _given_frames(predictions, truth)
+        elif isinstance(predictions, MapFrames) or isinstance(truth, MapFrames):
+            raise InvalidInput("predictions and truth must both be MapFrames, or both lists of dicts")
         else:
-            labels = tuple(dict.fromkeys((*classes, *(self.numbers or ()))))
-            settings = (labels, self.numbers, self.degenerate)
-            x, less_x = frames_from_batch(predictions, SIDES[0], *settings, scored=True, boxes=protocol.boxes)
-            y, less_y = frames_from_batch(truth, SIDES[1], *settings, scored=False, boxes=protocol.boxes)
-            if len(x) != len(y):
-                raise InvalidInput(
-                    f"{counted(len(x), 'prediction')} for {counted(len(y), 'frame')} of truth, "
-                    "expected a dict per frame on both sides"
-                )
-            check_sides(x, y)
-            dropped = [less_x, less_y]
-            names = _texts("tokens", tokens, len(y))
-            scene_names = _texts("scenes", scenes, len(y))
-            given: dict[str, Any] = dict.fromkeys(("scenes", "timestamps", "poses"))
-            if scenes is not None:
-                given["scenes"] = scene_names
-            if timestamps is not None:
-                given["timestamps"] = _times(timestamps, len(y))
-            if poses is not None:
-                given["poses"] = _poses(poses, len(y))
-            y = replace(y, **given)
-        tally = np.stack([*dropped, [token not in x.index for token in y.tokens]], axis=1).astype(np.int64)
+            read = self._frames_of(predictions, truth, tokens, scenes=scenes, timestamps=timestamps, poses=poses)
+        x = read.predictions
+        y = read.truth
+        lacks_frame = [token not in x.index for token in y.tokens]
+        tally = np.stack([*read.dropped, lacks_frame], axis=1).astype(np.int64)
         aligned = align(x, y, classes=classes)
         check_boxes_of(protocol, *aligned)
         check_linked(metrics, *aligned)
         hashes = np.zeros((len(y), 2, HASH_BYTES), np.uint8)  # of the frames before they are aligned
         for k, (side, tracks) in enumerate(zip((x, y), uses_tracks(metrics), strict=True)):
             places = [y.index[token] for token in side.tokens]
-            joined = b"".join(frame_hashes(side, tuple(names[i] for i in places), tracks=tracks))
+            names = tuple(read.tokens[i] for i in places)
+            joined = b"".join(frame_hashes(side, names, tracks=tracks))
             hashes[places, k] = np.frombuffer(joined, np.uint8).reshape(-1, HASH_BYTES)
         sides = cropped(*aligned, protocol)
         scores = score_frames(Data.of(*sides, protocol), self.settings.of("frame"), workers=None)
@@ -358,7 +364,42 @@ class Accumulator:
         kept = None
         if of_scenes:
             kept = SceneFrames.of(*sides, of_scenes)
-        return BatchRows(scores, tally, names, scenes=scene_names, hashes=hashes, kept=kept)
+        return BatchRows(scores, tally, read.tokens, scenes=read.scenes, hashes=hashes, kept=kept)
+
+    def _frames_of(
+        self,
+        predictions: Batch,
+        truth: Batch,
+        tokens: Sequence[str] | None,
+        *,
+        scenes: Sequence[str] | None,
+        timestamps: Any,
+        poses: Any,
+    ) -> _Read:
+        """Return the frames of a batch of dictionaries."""
+        labels = tuple(dict.fromkeys((*self.settings.classes, *(self.numbers or ()))))
+        boxes = self.settings.protocol.boxes
+        x, less_x = frames_from_batch(
+            predictions, SIDES[0], labels, numbers=self.numbers, degenerate=self.degenerate, scored=True, boxes=boxes
+        )
+        y, less_y = frames_from_batch(
+            truth, SIDES[1], labels, numbers=self.numbers, degenerate=self.degenerate, scored=False, boxes=boxes
+        )
+        if len(x) != len(y):
+            raise InvalidInput(
+                f"{counted(len(x), 'prediction')} for {counted(len(y), 'frame')} of truth, "
+                "expected a dict per frame on both sides"
+            )
+        check_sides(x, y)
+        names = _texts("tokens", tokens, len(y))
+        scene_names = _texts("scenes", scenes, len(y))
+        y = replace(
+            y,
+            scenes=None if scenes is None else scene_names,
+            timestamps=None if timestamps is None else _times(timestamps, len(y)),
+            poses=None if poses is None else _poses(poses, len(y)),
+        )
+        return _Read(x, y, dropped=(less_x, less_y), tokens=names, scenes=scene_names)
 
     def merge(self, other: "Accumulator") -> None:
         """Add the frames of another accumulator with the same settings. The other accumulator does not change."""
@@ -413,9 +454,9 @@ class Accumulator:
             text = f"{counted(self._repeats, 'frame')} dropped with a token that was seen before"
             dropped.append(Finding("note", "dropped-repeated", text, count=self._repeats))
         return Results(
-            protocol,
-            metrics,
-            classes,
+            protocol=protocol,
+            metrics=metrics,
+            class_names=classes,
             ranges=(),
             records=InputRecords.known(x, y),
             frames_missing=int(rows.tally[:, 2].sum()),
@@ -424,7 +465,7 @@ class Accumulator:
             version=__version__,
             totals_from=partial(Totals.of, scores, protocol),
             rows=MemoryRows(tokens, rows.scenes if all(rows.scenes) else None, scores),
-            date=checked_metadata(None)[0],
+            date=checked_metadata(given=None)[0],
         )
 
     def _whole(self, rows: BatchRows, tokens: tuple[str, ...]) -> tuple[Scores, tuple[Finding, ...]]:
@@ -433,6 +474,8 @@ class Accumulator:
             return rows.scores, ()
         if self._of_scenes is None or self._of_scenes[0] is not rows:
             protocol, metrics, _ = self.settings
-            scores, findings = rows.kept.scored(protocol, self.settings.of("scene"), rows.tokens, tokens, rows.hashes)
+            scores, findings = rows.kept.scored(
+                protocol, self.settings.of("scene"), rows.tokens, names=tokens, hashes=rows.hashes
+            )
             self._of_scenes = rows, rows.scores.and_metrics(scores, metrics), findings
         return self._of_scenes[1:]

@@ -55,9 +55,9 @@ def _picture(scene: CauseScene) -> dict[str, str]:
     faint = [line for line, confidence in scene.predictions if confidence < _SURE]
     paths = {
         "truth": _path(scene.truth),
-        "sure": _path(sure, 1.5),
-        "faint": _path(faint, 1.5),
-        "other": _path([line for line, _ in scene.others], 1.5),
+        "sure": _path(sure, lift=1.5),
+        "faint": _path(faint, lift=1.5),
+        "other": _path([line for line, _ in scene.others], lift=1.5),
     }
     return {name: path for name, path in paths.items() if path}
 

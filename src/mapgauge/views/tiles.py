@@ -38,7 +38,7 @@ def areas_of(x: Floats, y: Floats, weight: Floats, reach: float = REACH) -> Area
     wide = int(column.max()) - lowest + 1
     found, cell = np.unique(row * wide + (column - lowest), return_inverse=True)
     rows, columns = np.divmod(found, wide)
-    part = connected((columns + lowest) * size, rows * size, np.zeros(len(found), np.int64), reach)
+    part = connected((columns + lowest) * size, rows * size, np.zeros(len(found), np.int64), reach=reach)
     area = part[cell.reshape(-1)]
     total = np.bincount(area, weight)
     order = np.argsort(-total, kind="stable")

@@ -66,12 +66,12 @@ def as_frames(one: Map, token: str = "a") -> mg.MapFrames:
         kind=[*[SUCCESSOR] * len(source), *[CONTROLLED_BY] * len(lane)],
     )
     return mg.MapFrames(
-        (token,),
-        ("centerline", *LIGHTS),
-        np.zeros(len(lines), np.int64),
-        np.array([0] * len(one.place) + [1 + LIGHTS.index(name) for name, _ in one.lights], np.int64),
-        mg.Polylines.of(lines),
-        np.array([*one.confidence, *one.light_confidence], np.float64),
+        tokens=(token,),
+        classes=("centerline", *LIGHTS),
+        frame=np.zeros(len(lines), np.int64),
+        label=np.array([0] * len(one.place) + [1 + LIGHTS.index(name) for name, _ in one.lights], np.int64),
+        polylines=mg.Polylines.of(lines),
+        confidence=np.array([*one.confidence, *one.light_confidence], np.float64),
         links=links,
         boxes=LIGHTS,
     )

@@ -171,12 +171,12 @@ def test_lists_and_frames_give_the_same(rng: np.random.Generator) -> None:
     more = as_frames(x)
     other = mg.MapFrames.of({"a": {"divider": [[[0, 0], [9, 0]]]}}, confidence={"a": {"divider": [1]}})
     mixed = mg.MapFrames(
-        ("a",),
-        ("divider", *more.classes),
-        np.zeros(6, np.int64),
-        np.concatenate([[0], more.label + 1]),
-        other.polylines.and_then(more.polylines),
-        np.concatenate([[1.0], np.asarray(more.confidence)]),
+        tokens=("a",),
+        classes=("divider", *more.classes),
+        frame=np.zeros(6, np.int64),
+        label=np.concatenate([[0], more.label + 1]),
+        polylines=other.polylines.and_then(more.polylines),
+        confidence=np.concatenate([[1.0], np.asarray(more.confidence)]),
         links=more.links and mg.Links.of(more.links.source + 1, more.links.target + 1, weight=more.links.weight),
         boxes=more.boxes,
     )

@@ -109,7 +109,14 @@ def drive() -> tuple[mg.MapFrames, mg.MapFrames]:
             track.append(name)
     tokens = tuple(f"s-{k}" for k in range(len(poses)))
     label = np.zeros(len(lines), np.int64)
-    seen = mg.MapFrames(tokens, ("divider",), np.array(frame), label, mg.Polylines.of(lines), track=np.array(track))
+    seen = mg.MapFrames(
+        tokens=tokens,
+        classes=("divider",),
+        frame=np.array(frame),
+        label=label,
+        polylines=mg.Polylines.of(lines),
+        track=np.array(track),
+    )
     truth = replace(seen, scenes=("s",) * len(poses), poses=poses, forward="x").crop((60, 30))
     truth = replace(truth, timestamps=np.arange(len(poses)))
     return replace(truth, poses=None).with_confidence(0.9), truth

@@ -52,12 +52,12 @@ def as_frames(side: Side, *, truth: bool = False) -> mg.MapFrames:
     """The same tracks as ``MapFrames`` of one scene."""
     lines = [points for frame in side[0] for points in frame.values()]
     return mg.MapFrames(
-        tuple(f"t{k}" for k in range(len(side[0]))),
-        ("divider",),
-        np.repeat(np.arange(len(side[0])), [len(frame) for frame in side[0]]),
-        np.zeros(len(lines), np.int64),
-        mg.Polylines.of(lines),
-        None if truth else np.array([value for frame in side[1] for value in frame.values()]),
+        tokens=tuple(f"t{k}" for k in range(len(side[0]))),
+        classes=("divider",),
+        frame=np.repeat(np.arange(len(side[0])), [len(frame) for frame in side[0]]),
+        label=np.zeros(len(lines), np.int64),
+        polylines=mg.Polylines.of(lines),
+        confidence=None if truth else np.array([value for frame in side[1] for value in frame.values()]),
         track=np.array([name for frame in side[0] for name in frame], np.str_),
         scenes=("s",) * len(side[0]),
     )

@@ -7,7 +7,7 @@ and every frame of either side belongs to exactly one chunk.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from itertools import accumulate
@@ -75,6 +75,20 @@ def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False,
     runs = _runs(sides["truth"])
     starts: list[Key | None] = [None, *(run[0].first for run in runs[1:]), None]
     chunks: list[Chunk] = []
+
+    def chunk_of(begin: Key | None, end: Key | None, predicted: Sequence[Group], true: Sequence[Group]) -> Chunk:
+        """Return the next chunk, which has the frames from ``begin`` to before ``end``."""
+        _check_size(true, truth, other=predictions)
+        _check_size(predicted, predictions, other=truth)
+        return Chunk(
+            len(chunks),
+            begin,
+            end,
+            predictions=row_groups_of(predicted),
+            truth=row_groups_of(true),
+            rows=sum(group.rows for group in (*true, *predicted)),
+        )
+
     first = 0
     waiting = list[Group]()
     overlapping = list[Group]()
@@ -87,13 +101,13 @@ def plan_of(predictions: DataSet, truth: DataSet, *, whole_scenes: bool = False,
         # Frames of several files must be copied into one array. A chunk that is more than half full ends with its file.
         full = 2 * sum(group.rows for group in (*waiting, *overlapping)) > most_rows and waiting[-1].file != run[0].file
         if waiting and (rows > most_rows or full):
-            chunks.append(_chunk(len(chunks), starts[first], starts[k], overlapping, waiting, truth, predictions))
+            chunks.append(chunk_of(starts[first], starts[k], predicted=overlapping, true=waiting))
             first = k
             waiting = []
             overlapping = []
         waiting += run
         overlapping = list(dict.fromkeys((*overlapping, *predicted)))
-    chunks.append(_chunk(len(chunks), starts[first], None, overlapping, waiting, truth, predictions))
+    chunks.append(chunk_of(starts[first], end=None, predicted=overlapping, true=waiting))
     return Plan(tuple(chunks), by_scene)
 
 
@@ -124,32 +138,20 @@ def _runs(groups: Sequence[Group]) -> list[list[Group]]:
     return runs
 
 
-def _chunk(
-    index: int,
-    first: Key | None,
-    end: Key | None,
-    predictions: Iterable[Group],
-    truth: Sequence[Group],
-    *datasets: DataSet,
-) -> Chunk:
-    both = ((datasets[0], truth), (datasets[1], list(predictions)))
-    for dataset, groups in both:
-        size = sum(group.size for group in groups)
-        if len(groups) > 1 and size > BYTES:
-            remedy = "Sort them with: mapgauge convert IN OUT/"
-            if datasets[0].scenes != datasets[1].scenes:
-                if datasets[1].scenes:
-                    lacks = datasets[0]
-                else:
-                    lacks = datasets[1]
-                remedy = f"{lacks.path} has no scenes. Add them with: mapgauge convert IN,scenes=FILE OUT/"
-            raise InvalidInput(
-                f"{dataset.path}: the token ranges of {len(groups)} row groups ({size / 1e9:.1f} GB) overlap, so they "
-                "cannot be read in chunks",
-                remedy=remedy,
-            )
-    rows = sum(group.rows for _, groups in both for group in groups)
-    return Chunk(index, first, end, predictions=row_groups_of(predictions), truth=row_groups_of(truth), rows=rows)
+def _check_size(groups: Sequence[Group], dataset: DataSet, other: DataSet) -> None:
+    """Refuse overlapping row groups of a data set that do not fit into memory together."""
+    size = sum(group.size for group in groups)
+    if len(groups) <= 1 or size <= BYTES:
+        return
+    remedy = "Sort them with: mapgauge convert IN OUT/"
+    if dataset.scenes != other.scenes:
+        lacks = other if dataset.scenes else dataset
+        remedy = f"{lacks.path} has no scenes. Add them with: mapgauge convert IN,scenes=FILE OUT/"
+    raise InvalidInput(
+        f"{dataset.path}: the token ranges of {len(groups)} row groups ({size / 1e9:.1f} GB) overlap, so they "
+        "cannot be read in chunks",
+        remedy=remedy,
+    )
 
 
 def explained_error(chunk: Chunk, error: Exception) -> MapgaugeError:

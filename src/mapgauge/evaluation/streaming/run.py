@@ -4,7 +4,7 @@ import hashlib
 import os
 import tempfile
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
@@ -15,7 +15,15 @@ from typing import Literal
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy
 from mapgauge.evaluation.engines import EngineLike, Pool, open_engine, run
 from mapgauge.evaluation.streaming.plan import ROWS, Chunk, Plan, explained_error, plan_of
-from mapgauge.evaluation.streaming.work import Job, findings_in, read_again, scenes_by_token, score_chunk, sides_of
+from mapgauge.evaluation.streaming.work import (
+    Job,
+    Reread,
+    findings_in,
+    read_again,
+    scenes_by_token,
+    score_chunk,
+    sides_of,
+)
 from mapgauge.frames.alignment import UnknownFrames, align
 from mapgauge.frames.findings import Finding
 from mapgauge.io.dataset import DataSet, open_dataset, stamp_of
@@ -45,16 +53,7 @@ def check_finished(
     if not any(suspect):
         return
     finished = folder.finished
-    doubtful = [
-        chunk
-        for chunk in plan.chunks
-        if chunk.index in finished
-        and any(
-            piece.file in files
-            for pieces, files in zip((chunk.predictions, chunk.truth), suspect, strict=True)
-            for piece in pieces
-        )
-    ]
+    doubtful = [chunk for chunk in plan.chunks if chunk.index in finished and _has_pieces_of(chunk, suspect)]
     if has_scene_metrics(job.scored):
         for chunk in doubtful:  # times and poses are not in the hash
             folder.forget(chunk.index)
@@ -63,13 +62,26 @@ def check_finished(
             for chunk, now in run(pool, partial(read_again, job), doubtful):
                 if isinstance(now, Exception):
                     raise explained_error(chunk, now) from now
-                before = folder.chunk(chunk.index).header
-                for side, old, new in zip(("predictions", "truth"), before.hashes, now.hashes, strict=True):
-                    if old != new:
-                        raise changed(folder, side)
-                if scenes_by_token(before.tokens, before.scenes) != now.scenes:  # scenes are not in the hash
-                    raise changed(folder, "truth")
+                _check_same(folder, chunk, now)
     folder.note_stamps((dict(sides[0].stamps), dict(sides[1].stamps)))
+
+
+def _has_pieces_of(chunk: Chunk, files: tuple[Container[str], Container[str]]) -> bool:
+    """Whether a chunk has row groups of some files of predictions or of truth."""
+    of_predictions, of_truth = files
+    return any(piece.file in of_predictions for piece in chunk.predictions) or any(
+        piece.file in of_truth for piece in chunk.truth
+    )
+
+
+def _check_same(folder: Folder, chunk: Chunk, now: Reread) -> None:
+    """Refuse a finished chunk whose frames have changed."""
+    before = folder.chunk(chunk.index).header
+    for side, old, new in zip(("predictions", "truth"), before.hashes, now.hashes, strict=True):
+        if old != new:
+            raise changed(folder, side)
+    if scenes_by_token(before.tokens, before.scenes) != now.scenes:  # scenes are not in the hash
+        raise changed(folder, "truth")
 
 
 def check_unchanged(sides: tuple[DataSet, DataSet]) -> None:
@@ -108,15 +120,7 @@ def evaluate_stream(
     date and the metadata. An evaluation that is continued keeps the date on which it began. A chunk has about
     ``most_rows`` rows of both sides.
     """
-    if on_error not in ("stop", "skip"):
-        raise InvalidInput(f"on_error must be 'stop' or 'skip', got {on_error!r}")
-    if work is not None and is_url(os.fspath(work)):
-        raise InvalidInput(f"work must be a folder on this machine, got the URL {work}")
-    if resume and work is None:
-        raise InvalidInput(
-            "resume needs the work folder of the evaluation",
-            remedy=Remedy("Pass work= with the folder", "Pass --work FOLDER"),
-        )
+    _check_options(on_error, work, resume=resume)
     sides = open_dataset(predictions), open_dataset(truth)
     plan = plan_of(*sides, whole_scenes=has_scene_metrics((*metrics, *extra)), most_rows=most_rows)
     job = _job(protocol, metrics, rings, unknown=unknown, degenerate=degenerate, extra=extra, plan=plan, sides=sides)
@@ -131,49 +135,27 @@ def evaluate_stream(
             remove_folder(path)
         raise
     job = replace(job, extra=folder.about.extra)  # finished chunks have the extra metrics of the run that began
+    open_pool = partial(open_engine, engine, workers)
     if resume:
-        check_finished(folder, job, plan, sides=sides, open_pool=partial(open_engine, engine, workers))
+        check_finished(folder, job, plan, sides=sides, open_pool=open_pool)
     todo = [chunk for chunk in plan.chunks if chunk.index not in folder.finished]
-    failed: dict[int, str] = {}
     try:
         if engine in ("processes", "dask") and todo:
             _compile(job, todo[0])  # compile once here, instead of in every worker
-        with ThreadPoolExecutor(1) as aside, open_engine(engine, workers) as pool:
+        with ThreadPoolExecutor(1) as aside, open_pool() as pool:
             noticed = aside.submit(_sampled_findings, job, plan)  # runs while workers start
-            whole = sum(chunk.rows for chunk in plan.chunks)
-            done = whole - sum(chunk.rows for chunk in todo)
-            for chunk, outcome in run(pool, partial(score_chunk, job), todo):
-                if isinstance(outcome, Partial):
-                    folder.keep(chunk.index, outcome)
-                else:
-                    error = explained_error(chunk, outcome)
-                    if on_error == "stop" and isinstance(error, UnknownFrames):
-                        raise _unknown_frames(sides) from outcome
-                    if on_error == "stop":
-                        raise error from outcome
-                    failed[chunk.index] = error.message  # without the remedy, which differs between Python and shell
-                done += chunk.rows
-                if progress is not None:
-                    progress(done, whole)
+            failed = _score_chunks(
+                pool, job, folder, plan=plan, todo=todo, sides=sides, on_error=on_error, progress=progress
+            )
             folder.note_findings(noticed.result())
         check_unchanged(sides)
         folder.note_failures(failed)
         results = results_of(folder, failed=failed)
     except (MapgaugeError, KeyboardInterrupt) as error:
-        finished = len(folder.finished)
-        if work is None and not finished:
+        if work is None and not folder.finished:
             remove_folder(path)
             raise
-        kept = f"{finished} of {len(plan.chunks)} chunks are finished and kept in {path}. Continue with"
-        # With several predictions, --work is the folder of all of them, and this is one inside it.
-        if work is None:
-            shell = f"--work {path} --resume"
-        else:
-            shell = "the same command and --resume"
-        note = Remedy(f'{kept} work="{path}", resume=True', f"{kept} {shell}")
-        if isinstance(error, KeyboardInterrupt):
-            raise KeyboardInterrupt(f"{note.python} (in the shell: {shell})") from error
-        raise error.and_also(note) from error
+        raise _with_way_on(error, folder, plan, path=path, is_named=work is not None) from error
     except BaseException:  # a bug, or no memory: nothing says where the chunks are
         if work is None:
             remove_folder(path)
@@ -181,6 +163,65 @@ def evaluate_stream(
     if work is None:
         weakref.finalize(results.rows, remove_folder, path)
     return results
+
+
+def _check_options(on_error: str, work: str | os.PathLike[str] | None, *, resume: bool) -> None:
+    """Refuse options of ``evaluate_stream`` that are not valid, or not together."""
+    if on_error not in ("stop", "skip"):
+        raise InvalidInput(f"on_error must be 'stop' or 'skip', got {on_error!r}")
+    if work is not None and is_url(os.fspath(work)):
+        raise InvalidInput(f"work must be a folder on this machine, got the URL {work}")
+    if resume and work is None:
+        raise InvalidInput(
+            "resume needs the work folder of the evaluation",
+            remedy=Remedy("Pass work= with the folder", "Pass --work FOLDER"),
+        )
+
+
+def _score_chunks(
+    pool: Pool,
+    job: Job,
+    folder: Folder,
+    *,
+    plan: Plan,
+    todo: Sequence[Chunk],
+    sides: tuple[DataSet, DataSet],
+    on_error: OnError,
+    progress: Progress | None,
+) -> dict[int, str]:
+    """Score chunks and keep them in the folder. Return the errors of those that failed, if these are skipped."""
+    failed: dict[int, str] = {}
+    whole = sum(chunk.rows for chunk in plan.chunks)
+    done = whole - sum(chunk.rows for chunk in todo)
+    for chunk, outcome in run(pool, partial(score_chunk, job), todo):
+        if isinstance(outcome, Partial):
+            folder.keep(chunk.index, outcome)
+        else:
+            error = explained_error(chunk, outcome)
+            if on_error == "stop" and isinstance(error, UnknownFrames):
+                raise _unknown_frames(sides) from outcome
+            if on_error == "stop":
+                raise error from outcome
+            failed[chunk.index] = error.message  # without the remedy, which differs between Python and shell
+        done += chunk.rows
+        if progress is not None:
+            progress(done, whole)
+    return failed
+
+
+def _with_way_on(
+    error: MapgaugeError | KeyboardInterrupt, folder: Folder, plan: Plan, *, path: Path, is_named: bool
+) -> BaseException:
+    """Return an error that says as well how to continue with the chunks that are finished."""
+    kept = f"{len(folder.finished)} of {len(plan.chunks)} chunks are finished and kept in {path}. Continue with"
+    shell = f"--work {path} --resume"
+    if is_named:
+        # With several predictions, --work is the folder of all of them, and this is one inside it.
+        shell = "the same command and --resume"
+    note = Remedy(f'{kept} work="{path}", resume=True', f"{kept} {shell}")
+    if isinstance(error, KeyboardInterrupt):
+        return KeyboardInterrupt(f"{note.python} (in the shell: {shell})")
+    return error.and_also(note)
 
 
 def _unknown_frames(sides: tuple[DataSet, DataSet]) -> UnknownFrames:
@@ -247,9 +288,9 @@ def _job(
     classes = (predictions.classes, truth.classes)
     forward = (predictions.forward, truth.forward)
     return Job(
-        protocol,
-        metrics,
-        rings,
+        protocol=protocol,
+        metrics=metrics,
+        rings=rings,
         unknown=unknown,
         degenerate=degenerate,
         by_scene=plan.by_scene,

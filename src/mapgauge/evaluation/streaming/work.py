@@ -34,7 +34,7 @@ from mapgauge.typing import Degenerate, Forward
 from mapgauge.version import __version__
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """The settings with which every chunk is evaluated."""
 
@@ -148,7 +148,7 @@ def _nothing(classes: tuple[str, ...]) -> MapFrames:
 def findings_in(job: Job, chunk: Chunk) -> tuple[Finding, ...]:
     """Return the findings of the readers and the checks in one chunk."""
     sides = sides_of(job, chunk, times=True)  # the checks compare neighbours in time
-    findings = findings_of(*sides, job.protocol, job.metrics, job.unknown)
+    findings = findings_of(*sides, job.protocol, metrics=job.metrics, unknown=job.unknown)
     if job.protocol.ties == "content":
         return findings
     x, y = cropped(*align(*sides, classes=job.protocol.classes, unknown=job.unknown), job.protocol)
@@ -168,7 +168,7 @@ def _owned(job: Job, chunk: Chunk, pieces: tuple[RowGroups, ...], *, times: bool
         unused += ["track"]
     if not any("poses" in metric.needs for metric in metrics):
         unused += ["pose"]
-    frames = read_row_groups(pieces, ReadOptions(None, job.degenerate), without=tuple(unused))
+    frames = read_row_groups(pieces, ReadOptions(classes=None, degenerate=job.degenerate), without=tuple(unused))
     keys = keys_of(frames, job.by_scene)
     # Without timestamps, the order of the file is the order of time. It is kept within scenes.
     by_file = in_time and frames.timestamps is None

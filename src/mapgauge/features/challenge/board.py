@@ -245,7 +245,7 @@ class Board:
         low, high = row.intervals.get("mean", {}).get(self.key) or (math.nan, math.nan)
         drawn = None
         if value is not None and not row.is_baseline:
-            drawn = interval(value, low, high, span)
+            drawn = interval(value, low, high, span=span)
         cells = [
             element("td", rank_text(row.rank, row.errors)),
             element("td", row.name, class_="name"),
@@ -381,7 +381,7 @@ def board(folder: str | os.PathLike[str], *, challenge: Challenge | None = None)
             remedy=Remedy("Score a submission first", "Score a submission first: mapgauge challenge score"),
         )
     documents = {path.stem: read_public(path) for path in sorted((place / PUBLIC).glob("*.json"))}
-    everyone = {name: _private(place, name, document, rules) for name, document in documents.items()}
+    everyone = {name: _private(place, name, document, challenge=rules) for name, document in documents.items()}
     errors = {name: _errors(results) for name, results in everyone.items()}
     methods = {name: results for name, results in everyone.items() if not errors[name]}
     key = METRICS[rules.metrics[0]].main.key

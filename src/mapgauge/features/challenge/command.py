@@ -116,7 +116,7 @@ def init(options: InitOptions) -> None:
     else:
         prior = InputReader().predictions(options.prior)
     made.save(target)
-    write_baselines(made, truth, options.output, prior)
+    write_baselines(made, truth, options.output, prior=prior)
     inform(f"manifest for all participants in {target}: {counted(len(made.tokens), 'frame')}, no truth")
     inform(f"{options.output / 'private'} is for the organiser alone: never publish it")
 
@@ -257,7 +257,7 @@ class ScoredDocument(Document):
             bounds = document["intervals"].get(name, {})
             rows.append([name, *(_cell(values.get(key), bounds.get(key)) for key in keys)])
         title = f"{document['name']}, with 95 % intervals"
-        return Table(title, ["class", *map(title_of, keys)], rows, gap=False)
+        return Table(title=title, header=["class", *map(title_of, keys)], rows=rows, gap=False)
 
     def _findings(self) -> Iterator[Piece]:
         """Yield errors and warnings that the check without truth has not told. They are for the organiser alone."""
@@ -346,7 +346,13 @@ class BoardDocument(Document):
             for row in self.board["rows"]
         ]
         yield Line(printable(self.board["statement"]))
-        yield Table(self.board["challenge"], ["rank", "name", title_of(key), "ties with"], rows, fixed=2, ids=1)
+        yield Table(
+            title=self.board["challenge"],
+            header=["rank", "name", title_of(key), "ties with"],
+            rows=rows,
+            fixed=2,
+            ids=1,
+        )
         for note in self.board["notes"]:
             yield Line(printable(note))
 
@@ -434,7 +440,9 @@ class VerifiedDocument(Document):
         wrong = self.verification.wrong
         if wrong:
             rows = [[row.kind, row.name, _plain(row.said), _plain(row.found)] for row in wrong[:_MOST]]
-            yield Table("What differs", ["kind", "name", "in the file", "from its inputs"], rows, fixed=4)
+            yield Table(
+                title="What differs", header=["kind", "name", "in the file", "from its inputs"], rows=rows, fixed=4
+            )
         if len(wrong) > _MOST:
             yield Line(f"{len(wrong) - _MOST} more are in --json")
 

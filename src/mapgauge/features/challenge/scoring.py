@@ -233,7 +233,7 @@ def make_folders(folder: Path) -> None:
 
 def write_baselines(challenge: Challenge, truth: MapFrames, folder: Path, prior: Frames | None = None) -> list[Path]:
     """Evaluate the truth itself, an empty map, and a copy of a prior map if there is one. Returns the private files."""
-    certain = truth.with_ignore(None).with_confidence(1.0)
+    certain = truth.with_ignore(ignore=None).with_confidence(1.0)
     sides = {"the truth itself": certain, "empty map": certain.at([])}
     if prior is not None:
         copied = frames_of(prior)

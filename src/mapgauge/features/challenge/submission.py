@@ -198,7 +198,7 @@ def _findings(challenge: Challenge, predictions: MapFrames) -> Iterator[Finding]
     nothing = MapFrames.of({token: {} for token in challenge.tokens}, classes=classes)
     if challenge.long_axis is not None:
         nothing = nothing.with_forward(challenge.long_axis)
-    context = Context.of(predictions, nothing, challenge.protocol.region, classes, challenge.protocol)
+    context = Context.of(predictions, nothing, challenge.protocol.region, classes=classes, protocol=challenge.protocol)
     with np.errstate(all="ignore"):  # squares of very large coordinates overflow
         for function in _OF_ONE_SIDE:
             yield from function(context)

@@ -153,13 +153,14 @@ def verify(
     else:
         recorded = load_results(path)
         document = None
-        protocol, metrics = recorded.protocol, recorded.metrics
+        protocol = recorded.protocol
+        metrics = recorded.metrics
         version = recorded.version
         digests = {"predictions": recorded.inputs[0].hash, "truth": recorded.inputs[1].hash}
     sides = _read(recorded, (predictions, truth))
     rows = list(_digests(digests, sides, metrics))
     if challenge is not None:
-        rows += _of_challenge(challenge, digests, protocol, metrics)
+        rows += _of_challenge(challenge, digests, protocol, metrics=metrics)
     if all(row.agrees for row in rows):
         if recorded is None:
             ranges: tuple[float, ...] = ()
@@ -216,40 +217,43 @@ def _digests(
 ) -> Iterator[Verified]:
     for side, frames, tracks in zip(SIDES, sides, uses_tracks(metrics), strict=True):
         found = hash_text(content_hash(frames, tracks=tracks))
-        yield Verified(DIGEST, side, digests[side], found, digests[side] == found)
+        yield _verified(kind=DIGEST, name=side, said=digests[side], found=found)
 
 
 def _of_challenge(
     challenge: Challenge, digests: Mapping[str, Any], protocol: Protocol, metrics: tuple[str, ...]
 ) -> Iterator[Verified]:
-    yield Verified(
-        DIGEST, "truth of the challenge", digests["truth"], challenge.truth, digests["truth"] == challenge.truth
-    )
+    yield _verified(kind=DIGEST, name="truth of the challenge", said=digests["truth"], found=challenge.truth)
     said = digest_of({"protocol": protocol.to_dict(), "metrics": list(metrics)})
     expected = digest_of(challenge.settings)
-    yield Verified(DIGEST, "settings of the challenge", said, expected, said == expected)
+    yield _verified(kind=DIGEST, name="settings of the challenge", said=said, found=expected)
     if "manifest" in digests:
-        is_same = digests["manifest"] == challenge.digest
-        yield Verified(DIGEST, "manifest", digests["manifest"], challenge.digest, is_same)
+        yield _verified(kind=DIGEST, name="manifest", said=digests["manifest"], found=challenge.digest)
 
 
 def _of_results(recorded: Results, again: Results) -> Iterator[Verified]:
     """Yield counts of frames, all values, and whether the values of all frames agree."""
-    yield from _each("frames", "", recorded.frame_counts, again.frame_counts)
+    yield from _each("frames", "", recorded.frame_counts, found=again.frame_counts)
     if recorded.truth_lengths is not None:
-        yield from _each("metres of truth", "", recorded.truth_lengths, again.truth_lengths)
+        yield from _each("metres of truth", "", recorded.truth_lengths, found=again.truth_lengths)
     for name, values in {**recorded.classes, "mean": recorded.mean}.items():
         if name == "mean":
             found = again.mean
         else:
             found = again.classes.get(name, {})
-        yield from _each(VALUE, name, values, found)
+        yield from _each(VALUE, name, values, found=found)
     if sorted(recorded.tokens) != sorted(again.tokens):
-        yield Verified("frame values", "tokens", len(recorded.tokens), len(again.tokens), agrees=False)
+        yield Verified(
+            kind="frame values",
+            name="tokens",
+            said=len(recorded.tokens),
+            found=len(again.tokens),
+            agrees=False,  # there may be as many other tokens
+        )
         return
     own, other = (results.frames(sort="token") for results in (recorded, again))
     differ = sum(not _same_row(first, second) for first, second in zip(own, other, strict=True))
-    yield Verified("frame values", "frames that differ", 0, differ, differ == 0)
+    yield _verified(kind="frame values", name="frames that differ", said=0, found=differ)
 
 
 def _of_pooled(path: Path, recorded: Results) -> Iterator[Verified]:
@@ -260,7 +264,7 @@ def _of_pooled(path: Path, recorded: Results) -> Iterator[Verified]:
     # A whole number in memory is a float in a file.
     found = decode_json(encoded(pooled(recorded)), Pooled)
     # Sums of thousands of scenes are long, so digests stand for them.
-    yield from _each("pooled values", "", _digests_of(stored), _digests_of(found))
+    yield from _each("pooled values", "", _digests_of(stored), found=_digests_of(found))
 
 
 def _digests_of(values: Pooled) -> dict[str, str]:
@@ -275,20 +279,19 @@ def _same_row(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
 def _of_public(document: Mapping[str, Any], again: Results) -> Iterator[Verified]:
     """Yield everything that a public file says, beside its date and its link."""
     found = public_values(again, show_scenes=document.get("scenes") is not None)
-    yield Verified(
-        DIGEST,
-        "settings",
-        document["digests"]["settings"],
-        found["digests"]["settings"],
-        document["digests"]["settings"] == found["digests"]["settings"],
+    yield _verified(
+        kind=DIGEST,
+        name="settings",
+        said=document["digests"]["settings"],
+        found=found["digests"]["settings"],
     )
-    yield from _each("frames", "", document["frames"], found["frames"])
+    yield from _each("frames", "", document["frames"], found=found["frames"])
     for kind, key in ((VALUE, "values"), ("interval", "intervals"), (VALUE, "scenes")):
         said = document.get(key) or {}
         new = found[key] or {}
         for name in dict.fromkeys((*said, *new)):
-            yield from _each(kind, name, said.get(name), new.get(name))
-    yield from _each("draws", "", document["draws"], found["draws"])
+            yield from _each(kind, name, said.get(name), found=new.get(name))
+    yield from _each("draws", "", document["draws"], found=found["draws"])
 
 
 def _and(names: Sequence[str]) -> str:
@@ -297,18 +300,25 @@ def _and(names: Sequence[str]) -> str:
 
 def _each(kind: str, name: str, said: Any, found: Any) -> Iterator[Verified]:
     """Yield a row for each value of two mappings."""
-    if isinstance(said, Mapping):
-        own = said
-    else:
-        own = {}
-    if isinstance(found, Mapping):
-        other = found
-    else:
-        other = {}
+    own = said if isinstance(said, Mapping) else {}
+    other = found if isinstance(found, Mapping) else {}
     for key in dict.fromkeys((*own, *other)):
+        called = str(key)
+        if name:
+            called = f"{key} of {name}"
         is_there = key in own and key in other
-        agrees = is_there and _is_same(own[key], other[key])
-        yield Verified(kind, f"{key} of {name}" if name else str(key), own.get(key), other.get(key), agrees)
+        yield Verified(
+            kind=kind,
+            name=called,
+            said=own.get(key),
+            found=other.get(key),
+            agrees=is_there and _is_same(own[key], other[key]),
+        )
+
+
+def _verified(*, kind: str, name: str, said: Any, found: Any) -> Verified:
+    """Return a row for a value that is one text or number."""
+    return Verified(kind=kind, name=name, said=said, found=found, agrees=said == found)
 
 
 def _is_same(first: Any, second: Any) -> bool:

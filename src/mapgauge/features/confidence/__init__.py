@@ -29,6 +29,7 @@ FEATURE = Feature(
         ),
     },
     sentences=("advice:advice",),
+    ahead=("advice:ahead",),
     names={
         "Reliability": "calibration:Reliability",
         "CommonThreshold": "confidence:CommonThreshold",

@@ -15,7 +15,7 @@ from mapgauge.typing import Floats, Indices
 BINS = 10
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Reliability:
     """Bins of confidence, the expected calibration error, and the Brier score with its parts."""
 
@@ -95,7 +95,7 @@ def reliability_of(
     briers = np.einsum("su,u->s", weights, np.bincount(unit, squared, units)) / total
     error, calibrated = _calibration_error(parts, samples, with_predictions, level=level)
     excess = Draws(samples.sum(axis=1), with_predictions)
-    low, high = mean_band(target, place, unit, every, bins=bins, level=level)
+    low, high = mean_band(target, place, unit, weights=every, bins=bins, level=level)
     return Reliability(
         number=number,
         confidence=np.where(number > 0, r, np.nan),

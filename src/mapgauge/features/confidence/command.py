@@ -126,7 +126,8 @@ class ConfidenceOfMethods(Document):
             if len(self.methods) > 1:
                 of = f" of {called}"
             title = f"Thresholds{of}: PLD, cutoff {method.cutoff:g} m, and calibration, lower is better"
-            yield Table(title, *method.values())
+            header, rows = method.values()
+            yield Table(title=title, header=header, rows=rows)
             yield Line(method.about())
             advice = method.advice()
             thresholds = method.thresholds()["classes"]

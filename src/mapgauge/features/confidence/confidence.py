@@ -63,7 +63,7 @@ class CommonThreshold(NamedTuple):
 _ROUNDED = "PLD at threshold"  # the title of the column with confidences that are rounded at the threshold
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Confidence:
     """What confidences are worth, for each class.
 
@@ -353,7 +353,7 @@ def confidence(
 
 def best_rounding(results: Results, *, workers: int | None = None) -> CommonThreshold | None:
     """Return the common threshold at which rounding gives the smallest mean PLD; None without predictions or truth."""
-    solved = solve(results, results.cutoff_or_first(None), HIT, workers=workers)
+    solved = solve(results, results.cutoff_or_first(cutoff=None), HIT, workers=workers)
     occurs = (solved.true.sum(axis=0) > 0) | (np.bincount(solved.label, minlength=solved.true.shape[1]) > 0)
     names = enumerate(results.class_names)
     labels = [c for c, name in names if occurs[c] and PLD.covers(name, results.protocol)]

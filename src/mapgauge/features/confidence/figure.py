@@ -122,7 +122,7 @@ def confidence(
         named = zip(LINES, labels, strict=False)
         lines = [Line2D([], [], color=INK, linewidth=1.1, linestyle=line, label=label) for line, label in named]
         axes.legend(handles=lines, fontsize=look().small, frameon=False, handlelength=2.2)  # where it hides least
-    sheet.legend(_handles(entries), 7)
+    sheet.legend(_handles(entries), most=7)
     return sheet.finished(title)
 
 
@@ -196,8 +196,8 @@ def calibration(
             draw_band(
                 axes,
                 at,
-                _band_of(method, metric, labels, place, bins=count, drawn=drawn.get(name) or drawn[first]),
-                colour,
+                _band_of(method, metric, labels, place=place, bins=count, drawn=drawn.get(name) or drawn[first]),
+                colour=colour,
             )
             axes.plot(at, share, color=colour, linewidth=0.8, zorder=2)
             sizes = 60 * look().pen ** 2 * counts / max(counts.max(initial=0), 1)
@@ -222,7 +222,7 @@ def _band_of(results: Results, metric: str, labels: Sequence[int], place: int, *
     counted = np.logical_or.reduce([scores.counted(label, results.protocol) for label in labels])
     unit = drawn.unit_of_frame[scores.frame[counted]]
     bin_of_each = bin_of(confidence, bins)
-    band = mean_band(hits.astype(np.float64), bin_of_each, unit, drawn.weights, bins=bins)
+    band = mean_band(hits.astype(np.float64), bin_of_each, unit, weights=drawn.weights, bins=bins)
     filled = np.bincount(bin_of_each, minlength=bins) > 0
     return CurveBand(band.low[filled], band.high[filled])
 
@@ -261,7 +261,7 @@ def draw_reliability(panels: Mapping[Target, Axes], entries: Sequence[Entry]) ->
             at = bins.confidence[filled]
             share = bins.target[filled]
             number = bins.number[filled]
-            draw_band(axes, at, CurveBand(bins.low[filled], bins.high[filled]), entry.colour)
+            draw_band(axes, at, CurveBand(bins.low[filled], bins.high[filled]), colour=entry.colour)
             axes.plot(at, share, color=entry.colour, linewidth=0.8, zorder=2)
             sizes = np.maximum(60 * look().pen ** 2 * number / number.max(), 4)
             axes.scatter(at, share, s=sizes, color=entry.colour, marker=entry.marker, linewidth=0, zorder=3)

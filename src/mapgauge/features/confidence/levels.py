@@ -30,7 +30,7 @@ def normalised(cost: Floats, mass: Floats, order: float) -> Floats:
     return np.minimum(value, 1.0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Levels:
     """Values of one class if only predictions of at least a confidence count.
 

@@ -66,7 +66,7 @@ class Recalibrated(NamedTuple):
     brier_change: Estimate
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ClassConfidence:
     """What the confidences of one class are worth."""
 

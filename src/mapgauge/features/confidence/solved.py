@@ -17,6 +17,7 @@ from mapgauge.metrics.average_precision import sospa_distances
 from mapgauge.metrics.groups import Block
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
+from mapgauge.scoring.data import BlockWork
 from mapgauge.typing import Confidences, Flags, Floats, Indices, Progress
 
 
@@ -34,13 +35,25 @@ class BlockPairs(NamedTuple):
         from mapgauge.features.confidence.kernels import assign_by_confidence
 
         count = len(weight)
-        columns = np.zeros(count), np.zeros(count, np.int64), np.full(count, np.nan)
+        growth = np.zeros(count)
+        hits = np.zeros(count, np.int64)
+        assigned = np.full(count, np.nan)
         if count:
-            assign_by_confidence(self.bounds, self.order, weight, self.distance, order, hit, *columns)
-        return columns
+            assign_by_confidence(
+                self.bounds,
+                self.order,
+                weight,
+                distance=self.distance,
+                power=order,
+                level=hit,
+                growth=growth,
+                hits=hits,
+                assigned=assigned,
+            )
+        return growth, hits, assigned
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Solved:
     """The predictions of all classes, as columns, and the truth of each frame and class.
 
@@ -83,6 +96,12 @@ class Solved:
         return np.concatenate([np.empty(0), *savings])[self.place]
 
 
+def work_of(protocol: Protocol, cutoff: float, hit: float) -> BlockWork:
+    """Return what ``solve`` needs from every block of frames."""
+    settings = protocol.replace(cutoffs=(cutoff,))
+    return BlockWork(("confidence", cutoff, hit), lambda block: _solved(block, settings, hit))
+
+
 def solve(
     results: Results,
     cutoff: float,
@@ -94,7 +113,8 @@ def solve(
     """Assign the predictions of results for all thresholds. A hit has a normalised SOSPA of at most ``hit``."""
     data = results.need_data()
     settings = results.protocol.replace(cutoffs=(cutoff,))
-    parts = data.in_blocks(lambda block: _solved(block, settings, hit), workers=workers, progress=progress)
+    work = work_of(results.protocol, cutoff, hit)
+    parts: list[_SolvedPart] = data.outcomes_of(work, workers=workers, progress=progress)
     # Frames are sorted by token, so that sums do not depend on the order of the input.
     order = sorted(range(len(results.tokens)), key=results.tokens.__getitem__)
     rank = np.empty(len(order), np.int64)

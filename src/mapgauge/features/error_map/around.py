@@ -12,6 +12,7 @@ from mapgauge.metrics.assigned import assigned
 from mapgauge.metrics.groups import Block
 from mapgauge.protocols import Protocol
 from mapgauge.results.results import Results
+from mapgauge.scoring.data import BlockWork
 from mapgauge.typing import Floats, Indices, Progress
 
 CELL = 2.0  # metres
@@ -56,22 +57,37 @@ def around_ego(
     results: Results, cutoff: float | None = None, workers: int | None = None, progress: Progress | None = None
 ) -> AroundEgo:
     """Return how often true lines around the vehicle were not found. The results must have their data and a region."""
-    protocol = results.protocol
-    length = results.cutoff_or_first(cutoff)
-    if protocol.region is None:
+    if results.protocol.region is None:
         raise InvalidInput("the protocol has no region, so there is no area around the vehicle")
-    long, wide = protocol.region[:2]
-    columns = int(np.ceil(long / CELL))
-    rows = int(np.ceil(wide / CELL))
-    corner = (-CELL * columns / 2, -CELL * rows / 2)
-
-    def work(block: Block) -> tuple[Indices, Indices]:
-        return _of_block(block, protocol, length, corner=corner, shape=(columns, rows))
-
-    parts = results.need_data().in_blocks(work, known=results.scores, workers=workers, progress=progress)
+    work = work_of(results.protocol, results.cutoff_or_first(cutoff))
+    parts = results.need_data().outcomes_of(work, known=results.scores, workers=workers, progress=progress)
     seen = np.sum([part[0] for part in parts], axis=0)
     found = np.sum([part[1] for part in parts], axis=0)
-    return AroundEgo(left=corner[0], bottom=corner[1], seen=seen, found=found)
+    left, bottom = _corner_of(*_shape_of(results.protocol))
+    return AroundEgo(left=left, bottom=bottom, seen=seen, found=found)
+
+
+def work_of(protocol: Protocol, cutoff: float) -> BlockWork:
+    """Return what ``around_ego`` needs from every block of frames. The protocol must have a region."""
+    shape = _shape_of(protocol)
+    corner = _corner_of(*shape)
+
+    def of_block(block: Block) -> tuple[Indices, Indices]:
+        return _of_block(block, protocol, cutoff, corner=corner, shape=shape)
+
+    return BlockWork(("around the vehicle", cutoff), of_block)
+
+
+def _shape_of(protocol: Protocol) -> tuple[int, int]:
+    """Return the numbers of columns and rows of the grid."""
+    assert protocol.region is not None
+    long, wide = protocol.region[:2]
+    return int(np.ceil(long / CELL)), int(np.ceil(wide / CELL))
+
+
+def _corner_of(columns: int, rows: int) -> tuple[float, float]:
+    """Return the smallest x and y of the grid, in metres."""
+    return -CELL * columns / 2, -CELL * rows / 2
 
 
 def _of_block(

@@ -189,7 +189,7 @@ class WorstPlaces(Document):
             values = overall(made, name)
             rows.append([name, f"{values['length'] / 1000:.2f}", _share(values["not_found"]), _share(values["flips"])])
         about = f"Pieces of the map over {len(made.tokens):,} frames"
-        return out.Table(about, ["name", "road (km)", "not found ↓", "flips ↓"], rows)
+        return out.Table(title=about, header=["name", "road (km)", "not found ↓", "flips ↓"], rows=rows)
 
     def _worst(self, name: str, kind: "Kind", places: "Sequence[ErrorPlace]") -> out.Table:
         from mapgauge.features.error_map.places import interval_of
@@ -211,7 +211,9 @@ class WorstPlaces(Document):
             ]
             for rank, place in enumerate(places, start=1)
         ]
-        return out.Table(_TITLES[kind].format(name=name, first=self.made.names[0]), header, body, fixed=2)
+        return out.Table(
+            title=_TITLES[kind].format(name=name, first=self.made.names[0]), header=header, rows=body, fixed=2
+        )
 
     def to_dict(self) -> Any:
         """Return the overall values and all places of each method."""

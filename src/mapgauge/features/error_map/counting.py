@@ -30,7 +30,7 @@ class Counts(NamedTuple):
     flips: Indices  # how often it was found in one of two frames in a row, and not in the other
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CountedPieces:
     """The pieces of the road, and how often methods found them.
 

@@ -26,7 +26,7 @@ from mapgauge.results.comparison import check_comparable, method_names
 from mapgauge.results.intervals import LEVEL
 from mapgauge.results.results import Results
 from mapgauge.results.scene_order import frames_by_scene
-from mapgauge.scoring.data import Sides
+from mapgauge.scoring.data import BlockWork, Sides
 from mapgauge.truth.poses import read_poses
 from mapgauge.typing import Confidences, Floats, Indices, Progress
 
@@ -132,12 +132,8 @@ def error_map(
     first = methods[0]
     ordered = [first, *(_in_order_of(first, method) for method in methods[1:])]
     length = first.cutoff_or_first(cutoff)
-    sides = first.need_data().sides
-    drive = drive_of(first, sides, poses)
-    assert drive.poses is not None
-    locate = [f"{drive.name or 'poses'}: the pose of frame {token}" for token in drive.tokens]
-    motions = check_poses(drive.poses, len(drive), locate.__getitem__)
-    _check_place(motions, drive)
+    drive = drive_of(first, first.need_data().sides, poses)
+    motions = motions_of(drive)
     total = len(first.tokens) * len(methods)
     sampled = []
     for k, method in enumerate(ordered):
@@ -178,17 +174,35 @@ def has_errors(results: Results) -> bool:
     return any(finding.level == "error" for finding in results.findings)
 
 
-def drive_of(results: Results, sides: Sides, poses: MapFrames | str | os.PathLike[str] | None) -> MapFrames:
-    """Return frames in the order of the tokens of results, with poses: those given, of the truth, or of predictions."""
+def drive_of_sides(sides: Sides) -> MapFrames | None:
+    """Return the truth with its poses, or with those of the predictions; None if neither has some."""
     x, y = sides
     bare = replace(y, history=None)
-    if poses is not None:
-        others = poses if isinstance(poses, MapFrames) else read_poses(Path(poses), y)
-        return take_poses(bare, others)
     if y.poses is not None:
         return bare
     if x.poses is not None:
         return replace(bare, poses=x.poses, scenes=y.scenes or x.scenes)
+    return None
+
+
+def motions_of(drive: MapFrames) -> NDArray[np.float64]:
+    """Return the poses of frames as motions, ``(frames, 4, 4)``. Refuse poses that are none."""
+    assert drive.poses is not None
+    locate = [f"{drive.name or 'poses'}: the pose of frame {token}" for token in drive.tokens]
+    motions = check_poses(drive.poses, len(drive), locate.__getitem__)
+    _check_place(motions, drive)
+    return motions
+
+
+def drive_of(results: Results, sides: Sides, poses: MapFrames | str | os.PathLike[str] | None) -> MapFrames:
+    """Return frames in the order of the tokens of results, with poses: those given, of the truth, or of predictions."""
+    _, y = sides
+    if poses is not None:
+        others = poses if isinstance(poses, MapFrames) else read_poses(Path(poses), y)
+        return take_poses(replace(y, history=None), others)
+    drive = drive_of_sides(sides)
+    if drive is not None:
+        return drive
     raise InvalidInput(
         f"{results.origin or y.name or 'the results'}: no poses, so the true lines have no place in the world",
         remedy=Remedy(
@@ -245,14 +259,18 @@ def _sampled(
     progress: Progress,
 ) -> _RoadSamples:
     """Return the samples of all frames, in their order."""
-    protocol = results.protocol
+    work = work_of(results.protocol, cutoff, motions)
+    parts = results.need_data().outcomes_of(work, known=results.scores, workers=workers, progress=progress)
+    return _RoadSamples._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
-    def work(block: Block) -> _RoadSamples:
+
+def work_of(protocol: Protocol, cutoff: float, motions: NDArray[np.float64]) -> BlockWork:
+    """Return what an error map needs from every block of frames. ``motions`` are the poses of all frames."""
+
+    def of_block(block: Block) -> _RoadSamples:
         return _of_block(block, protocol, cutoff, motions=motions[block.frames])
 
-    known = results.scores
-    parts = results.need_data().in_blocks(work, known=known, workers=workers, progress=progress)
-    return _RoadSamples._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return BlockWork(("error map", cutoff, motions.tobytes()), of_block)
 
 
 def _of_block(block: Block, protocol: Protocol, cutoff: float, motions: NDArray[np.float64]) -> _RoadSamples:
@@ -269,8 +287,8 @@ def _of_block(block: Block, protocol: Protocol, cutoff: float, motions: NDArray[
     of_group = groups.side // 2
     frame = groups.frame[of_group[line]]
     points = groups.points
-    begin = _moved(points[:, start], motions[frame])
-    end = _moved(points[:, start + 1], motions[frame])
+    begin = _moved(points[:, start], motions, frame)
+    end = _moved(points[:, start + 1], motions, frame)
     samples = samples_of(begin, end)
     line = line[samples.segment]
     segment = start[samples.segment]
@@ -299,21 +317,26 @@ def _of_block(block: Block, protocol: Protocol, cutoff: float, motions: NDArray[
     )
 
 
-def _moved(points: Floats, motions: NDArray[np.float64]) -> Floats:
-    """Return points ``(dimension, n)`` in the world, ``(n, 2)``. The pose of flat points has no roll and no pitch."""
+def _moved(points: Floats, motions: NDArray[np.float64], frame: Indices) -> Floats:
+    """Return points ``(dimension, n)`` in the world, ``(n, 2)``. The pose of flat points has no roll and no pitch.
+
+    ``motions`` are those of all frames, and ``frame`` is the frame of each point.
+    """
     if len(points) == 2:
         cosine = motions[:, 0, 0]
         sine = motions[:, 1, 0]
         size = np.sqrt(cosine * cosine + sine * sine)
         upright = size > 0
-        cosine = np.where(upright, cosine / np.where(upright, size, 1.0), 1.0)
-        sine = np.where(upright, sine / np.where(upright, size, 1.0), 0.0)
+        cosine = np.where(upright, cosine / np.where(upright, size, 1.0), 1.0)[frame]
+        sine = np.where(upright, sine / np.where(upright, size, 1.0), 0.0)[frame]
         x = cosine * points[0] - sine * points[1]
         y = sine * points[0] + cosine * points[1]
     else:
-        x = motions[:, 0, 0] * points[0] + motions[:, 0, 1] * points[1] + motions[:, 0, 2] * points[2]
-        y = motions[:, 1, 0] * points[0] + motions[:, 1, 1] * points[1] + motions[:, 1, 2] * points[2]
-    return np.stack([x + motions[:, 0, 3], y + motions[:, 1, 3]], axis=1)
+        x, y = (
+            row[frame, 0] * points[0] + row[frame, 1] * points[1] + row[frame, 2] * points[2]
+            for row in (motions[:, 0], motions[:, 1])
+        )
+    return np.stack([x + motions[:, 0, 3][frame], y + motions[:, 1, 3][frame]], axis=1)
 
 
 def _positions(results: Results, drive: MapFrames) -> Indices:
@@ -363,4 +386,4 @@ def _joined(sampled: Sequence[_RoadSamples], position: Indices) -> tuple[RoadPie
             confidence = np.zeros(0)
             across = np.zeros(0, np.float32)
         methods.append(FoundBy(confidence, across))
-    return made, _SeenPieces(of_row, frame[chosen], in_a_row, tuple(methods))
+    return made, _SeenPieces(of_row, frame[chosen], in_a_row, methods=tuple(methods))

@@ -36,7 +36,7 @@ from mapgauge.views.tiles import MARGIN, Areas, Tiles, areas_of, packed
 _Numbered: TypeAlias = list[tuple[int, ErrorPlace]]
 FOUND = "#B9BEC6"  # a piece that every frame found: grey, as truth that is found in other drawings
 _MIDDLE = "#EE9B3E"
-_AREAS = 12
+_AREAS = 12  # areas of a figure, unless another number is given
 _NUMBERED = 5  # worst places with a number, as many as ``mapgauge errors`` lists
 _LABELS = 0.2  # inches around an area, for its coordinates
 _APART = 0.45  # inches, at least, between two coordinates of an axis
@@ -85,8 +85,8 @@ def errors(
         style: ``"paper"`` or ``"slides"``, which is larger.
         ax: Axes to draw into, one for each panel; None makes a new figure.
     """
-    check_whole("areas", areas, 1)
-    check_whole("worst", worst, 0)
+    check_whole("areas", areas, least=1)
+    check_whole("worst", worst, least=0)
     if not isinstance(made, ErrorMap):
         methods = several(made, names)
         if not all(has_poses(method) for method in methods.values()):
@@ -94,41 +94,65 @@ def errors(
         made = error_map(list(methods.values()), names=list(methods))
     if confidence is not None:
         made = made.at(confidence)
-    panels: list[tuple[str, Kind]] = []
-    for k, name in enumerate(made.names):
-        panels.append((name, "missed"))
-        if k:
-            panels.append((name, "difference"))
+    panels = _panels(made)
     found = areas_of(made.pieces.x, made.pieces.y, made.pieces.length)
-    places = {(name, kind): _numbered(made, name, kind, worst) for name, kind in panels}
-    chosen = _chosen(made, found, areas, places)
-    width = look().column * 1.6 if len(panels) == 1 else look().page
-    aspect = _ASPECT if len(panels) == 1 else _STRIP
-    tiles = packed(found.bounds[chosen], aspect)
-    # Coordinates need room around each area. How many metres this is depends on the scale, which depends on the room.
-    for _ in range(2):
-        tiles = packed(found.bounds[chosen], aspect, max(MARGIN, _LABELS * look().room * tiles.width / width))
-    # Each panel has a heading and a scale, and the bars of colours are below.
-    room = (0.3 + _LABELS / 2) * look().room
-    height = (width * tiles.height / tiles.width + room) * len(panels) + 0.6 * look().room
-    height = min(height, 1.4 * look().page)
-    sheet = canvas(width, height, len(panels), rows=len(panels), ax=ax)
+    places = {panel: _numbered(made, *panel, count=worst) for panel in panels}
+    chosen = _chosen(made, found, areas, places=places)
+    if len(panels) == 1:
+        width = look().column * 1.6
+        aspect = _ASPECT
+    else:
+        width = look().page
+        aspect = _STRIP
+    tiles = _tiles_with_room(found.bounds[chosen], aspect, width)
+    sheet = canvas(width, _height(tiles, width, len(panels)), len(panels), rows=len(panels), ax=ax)
     for axes, (name, kind) in zip(sheet.axes, panels, strict=True):
-        _draw_map(axes, made, name, kind, found=found, chosen=chosen, tiles=tiles)
+        _draw_map(axes, made, name, kind=kind, found=found, chosen=chosen, tiles=tiles)
     _draw_bar(sheet.axes, made, panels)
-    left = len(found.bounds) - len(chosen)
-    if left:
-        note = f"{len(chosen)} of {len(found.bounds)} areas are drawn"
-        middle: dict[str, Any] = {"ha": "right", "va": "bottom", "fontsize": look().small, "color": GREY}
-        sheet.axes[0].text(1.0, 0.0, note, transform=sheet.axes[0].transAxes, **middle)
+    if len(chosen) < len(found.bounds):
+        _note_areas(sheet.axes[0], f"{len(chosen)} of {len(found.bounds)} areas are drawn")
     figure = sheet.finished(title)
     # What follows depends on where things lie on the page.
     figure.draw_without_rendering()
     for axes, panel in zip(sheet.axes, panels, strict=True):
         for k, area in enumerate(chosen.tolist()):
-            _draw_coordinates(axes, found.bounds[area], float(tiles.left[k]), float(tiles.bottom[k]))
+            _draw_coordinates(axes, found.bounds[area], float(tiles.left[k]), bottom=float(tiles.bottom[k]))
         _draw_numbers(axes, places[panel], found, chosen=chosen, tiles=tiles)
     return figure
+
+
+def _panels(made: ErrorMap) -> list[tuple[str, Kind]]:
+    """Return the method and the kind of each panel: each method, and its difference to the first one."""
+    panels: list[tuple[str, Kind]] = []
+    for k, name in enumerate(made.names):
+        panels.append((name, "missed"))
+        if k:
+            panels.append((name, "difference"))
+    return panels
+
+
+def _tiles_with_room(bounds: Floats, aspect: float, width: float) -> Tiles:
+    """Return areas as tiles on a page of some width, with room for coordinates around each of them.
+
+    How many metres this is depends on the scale, which depends on the room. Two steps are close enough.
+    """
+    tiles = packed(bounds, aspect)
+    for _ in range(2):
+        metres = _LABELS * look().room * tiles.width / width
+        tiles = packed(bounds, aspect, max(MARGIN, metres))
+    return tiles
+
+
+def _height(tiles: Tiles, width: float, panels: int) -> float:
+    """Return the height of the figure. Each panel has a heading and a scale, and the bars of colours are below."""
+    room = (0.3 + _LABELS / 2) * look().room
+    height = (width * tiles.height / tiles.width + room) * panels + 0.6 * look().room
+    return min(height, 1.4 * look().page)
+
+
+def _note_areas(axes: Axes, words: str) -> None:
+    """Write into the lower right corner of a panel how many areas are drawn."""
+    axes.text(1.0, 0.0, words, transform=axes.transAxes, ha="right", va="bottom", fontsize=look().small, color=GREY)
 
 
 def _numbered(made: ErrorMap, name: str, kind: Kind, count: int) -> _Numbered:

@@ -41,7 +41,7 @@ def shown_of(made: ErrorMap, found: Areas, most: int = MOST) -> Shown:
     pieces = made.pieces
     count = len(pieces.x)
     if count <= most:
-        return Shown(np.arange(count), count, 0.0)
+        return Shown(np.arange(count), count, merged=0.0)
     size = 1.0
     while True:
         number = _in_cells(pieces.x, pieces.y, size, group=found.area * len(made.classes) + pieces.label)
@@ -69,7 +69,7 @@ def map_panel(made: ErrorMap, trusted: Sequence[str], zones: Sequence[Zones] = (
     tiles = packed(found.bounds, _ASPECT)
     shown = shown_of(made, found, most)
     arrays = _piece_arrays(made, found, tiles, shown=shown) | _zone_arrays(zones)
-    places = [_place_rows(made, found, shown, k) for k in range(len(made.names))]
+    places = [_place_rows(made, found, shown, method=k) for k in range(len(made.names))]
     about = {
         "kind": "map",
         "names": list(made.names),
@@ -85,7 +85,7 @@ def map_panel(made: ErrorMap, trusted: Sequence[str], zones: Sequence[Zones] = (
         "zones": _zone_names(zones),
     }
     picture = _picture(made, found, tiles)
-    return _panel(about, arrays, picture, _sentences(made, trusted))
+    return _panel(about, arrays, picture, sentences=_sentences(made, trusted))
 
 
 def ego_panel(
@@ -128,7 +128,7 @@ def ego_panel(
             continue
         parts = [f"{100 * value:.0f} % {side}" for side, value in made.sides().items() if value == value]
         sentences.append(f"{name}: not found {', '.join(parts)}")
-    return _panel(about, arrays, picture, sentences)
+    return _panel(about, arrays, picture, sentences=sentences)
 
 
 def _zone_names(zones: Sequence[Zones]) -> list[str]:
@@ -246,7 +246,8 @@ def _run_arrays(made: ErrorMap, shown: Shown) -> Arrays:
     order = np.array(sorted(range(count), key=lambda frame: (scenes[frame], made.order[frame])), np.int64)
     place = np.empty(count, np.int64)
     place[order] = np.arange(count)
-    both = np.unique(shown.piece[made.seen_piece] * (count + 1) + place[made.seen_frame])
+    both = np.sort(shown.piece[made.seen_piece] * (count + 1) + place[made.seen_frame])
+    both = both[np.diff(both, prepend=-1) > 0]  # pieces that are shown as one may be in the same frame
     begins = np.ones(len(both), np.bool_)
     begins[1:] = np.diff(both) != 1
     first = np.flatnonzero(begins)

@@ -21,7 +21,8 @@ REACH = 1.0  # metres between the middles of two pieces of one run: one piece ma
 MISSED = 0.5  # share of the frames: a piece that is not found in fewer belongs to no missed run
 BESIDE = 0.5  # metres beside the true line, the median over frames: a piece that is closer belongs to no run beside it
 WORSE = 0.25  # of the share: a piece with a smaller difference belongs to no run of a difference
-COUNT = 10
+COUNT = 10  # places of a list, unless another number is given
+_OF_TWO = ("difference", "gained")  # kinds that compare a method with the first one
 
 
 class ErrorPlace(NamedTuple):
@@ -61,35 +62,48 @@ def worst_places(
     seed: int = 0,
 ) -> list[ErrorPlace]:
     """Return the worst places of a method. ``ErrorMap.worst`` says how they are found, and names the arguments."""
-    check_whole("count", count, 0)
-    if kind in ("difference", "gained"):
-        method = len(made.names) - 1 if name is None else made.index(name)
-        if method == 0:
-            raise InvalidInput(
-                "a difference needs a method after the first", remedy="Give results of two methods, and name the second"
-            )
-    elif kind in ("missed", "beside"):
-        method = 0 if name is None else made.index(name)
-    else:
-        raise InvalidInput(f"kind must be missed, beside, difference or gained, got {kind!r}")
-    shares = made.shares(method)
+    check_whole("count", count, least=0)
+    method = _method_of(made, name, kind)
     offset = made.counts(method).offset
+    chosen, lost = _lost(made, method, kind, offset=offset)
+    runs = _runs(made, chosen, lost)[:count]
+    first = None
+    if kind in _OF_TWO:
+        first = 0
+    draws = _SceneDraws(made, method, samples, seed=seed, first=first)
+    return [_place(made, kind, run, lost=lost, offset=offset, draws=draws, level=level) for run in runs]
+
+
+def _method_of(made: CountedPieces, name: str | None, kind: Kind) -> int:
+    """Return the number of the method whose places are meant. Refuse unknown kinds, and the first for a difference."""
+    if kind not in ("missed", "beside", *_OF_TWO):
+        raise InvalidInput(f"kind must be missed, beside, difference or gained, got {kind!r}")
+    if name is not None:
+        method = made.index(name)
+    elif kind in _OF_TWO:
+        method = len(made.names) - 1
+    else:
+        method = 0
+    if kind in _OF_TWO and method == 0:
+        raise InvalidInput(
+            "a difference needs a method after the first", remedy="Give results of two methods, and name the second"
+        )
+    return method
+
+
+def _lost(made: CountedPieces, method: int, kind: Kind, *, offset: Floats) -> tuple[Flags, Floats]:
+    """Return the pieces that belong to places of a kind, and what each piece adds to what places are ranked by."""
+    shares = made.shares(method)
     length = made.pieces.length
     if kind == "missed":
-        chosen = shares >= MISSED
-        lost = length * shares
-    elif kind == "beside":
+        return shares >= MISSED, length * shares
+    if kind == "beside":
         chosen = (shares <= 1 - MISSED) & (offset >= BESIDE)  # NaN is not
-        lost = length * np.nan_to_num(offset)
-    else:
-        difference = shares - made.shares(0)
-        if kind == "gained":
-            difference = -difference
-        chosen = difference >= WORSE
-        lost = length * difference
-    runs = _runs(made, chosen, lost)[:count]
-    draws = _SceneDraws(made, method, samples, seed, first=0 if kind in ("difference", "gained") else None)
-    return [_place(made, kind, run, lost, offset=offset, draws=draws, level=level) for run in runs]
+        return chosen, length * np.nan_to_num(offset)
+    difference = shares - made.shares(0)
+    if kind == "gained":
+        difference = -difference
+    return difference >= WORSE, length * difference
 
 
 def sentence_of(place: ErrorPlace, name: str) -> str:
@@ -128,7 +142,7 @@ def _gain_of(place: ErrorPlace) -> str:
 def _runs(made: CountedPieces, chosen: Flags, lost: Floats) -> list[Indices]:
     """Return the pieces of each run, the run with the largest sum of ``lost`` first."""
     pieces = np.flatnonzero(chosen)
-    number = connected(made.pieces.x[pieces], made.pieces.y[pieces], made.pieces.label[pieces], REACH)
+    number = connected(made.pieces.x[pieces], made.pieces.y[pieces], made.pieces.label[pieces], reach=REACH)
     total = np.bincount(number, lost[pieces])
     order = np.argsort(number, kind="stable")
     parts = np.split(pieces[order], np.cumsum(np.bincount(number))[:-1]) if len(pieces) else []
@@ -169,7 +183,7 @@ class _SceneDraws:
             return Estimate(value, np.nan, np.nan)
         samples = np.divide(drawn[:, 0], drawn[:, 1], out=np.full(len(drawn), np.nan), where=drawn[:, 1] > 0)
         limits = (0.0, 1.0) if len(self.is_found) == 1 else (-1.0, 1.0)
-        return estimate(value, Draws(samples, len(some)), level, limits)
+        return estimate(value, Draws(samples, len(some)), level, limits=limits)
 
 
 def _place(

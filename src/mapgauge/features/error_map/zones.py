@@ -45,7 +45,7 @@ def zones_of_map(made: ErrorMap, method: int, region: tuple[float, ...], forward
     zones = len(edges) + len(SIDES)
     shape = (len(LEVELS) + 1, len(made.classes), zones)
     sums = np.zeros(int(np.prod(shape)), np.int64)
-    for zone in _zones(x, y, region, edges):
+    for zone in _zones(x, y, region, edges=edges):
         key = (reached * shape[1] + label) * zones + zone
         sums += np.bincount(key, weight, len(sums)).astype(np.int64)  # whole numbers, so the order does not matter
     by_reached = sums.reshape(shape)
@@ -61,7 +61,7 @@ def zones_around(made: AroundEgo, region: tuple[float, ...]) -> Zones:
     edges = ring_edges(region)
     seen = np.zeros((classes, len(edges) + len(SIDES)), np.int64)
     found = np.zeros((len(LEVELS), *seen.shape), np.int64)
-    for zone in _zones(ahead, aside, region, edges):
+    for zone in _zones(ahead, aside, region, edges=edges):
         for number in np.unique(zone).tolist():
             cells = zone == number
             seen[:, number] = made.seen.reshape(classes, -1)[:, cells].sum(axis=1)
@@ -82,13 +82,15 @@ def _zones(
 
 def _around_vehicle(made: ErrorMap, forward: str) -> tuple[Floats, Floats]:
     """Return how far ahead of the vehicle, and to its left, each piece was in each frame that saw it."""
-    motions = made.poses[made.seen_frame]
-    x = made.pieces.x[made.seen_piece] - motions[:, 0, 3]
-    y = made.pieces.y[made.seen_piece] - motions[:, 1, 3]
-    # The heading: where the first axis of the frame points in the world.
-    size = np.hypot(motions[:, 0, 0], motions[:, 1, 0])
-    cosine = np.divide(motions[:, 0, 0], size, out=np.ones_like(size), where=size > 0)
-    sine = np.divide(motions[:, 1, 0], size, out=np.zeros_like(size), where=size > 0)
+    frame = made.seen_frame
+    x = made.pieces.x[made.seen_piece] - made.poses[:, 0, 3][frame]
+    y = made.pieces.y[made.seen_piece] - made.poses[:, 1, 3][frame]
+    # The heading of each frame: where its first axis points in the world.
+    ahead = made.poses[:, 0, 0]
+    aside = made.poses[:, 1, 0]
+    size = np.hypot(ahead, aside)
+    cosine = np.divide(ahead, size, out=np.ones_like(size), where=size > 0)[frame]
+    sine = np.divide(aside, size, out=np.zeros_like(size), where=size > 0)[frame]
     first = cosine * x + sine * y
     second = cosine * y - sine * x
     if forward == "y":

@@ -39,7 +39,7 @@ class MapLine(NamedTuple):
     confidence: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Observation:
     """An instance of a frame, in the coordinates of the world."""
 

@@ -163,7 +163,7 @@ class ComparedMaps(Document):
             for name, values in estimates.items()
             if len(estimates) > 2 or name != "mean"
         ]
-        return out.Table(stated(self.made), ["class", *SHOWN.values()], rows)
+        return out.Table(title=stated(self.made), header=["class", *SHOWN.values()], rows=rows)
 
     def _too_few(self) -> "Iterator[Piece]":
         from mapgauge.results.intervals import too_few
@@ -179,7 +179,7 @@ class ComparedMaps(Document):
             [name, *(f"{value:.4f}" for value in values.values()), *map(str, gap.lines[name])]
             for name, values in gap.classes.items()
         ]
-        yield out.Table(f"mGAP {gap.value:.4f}, as GlobalMapNet's evaluator prints it", header, body)
+        yield out.Table(title=f"mGAP {gap.value:.4f}, as GlobalMapNet's evaluator prints it", header=header, rows=body)
         yield Line(
             f"GAP samples each line. A perfect prediction of the longest part of the truth ({gap.longest:.0f} m) "
             f"has a distance of {gap.floor:.2f} m for this reason alone. The first threshold is "
@@ -194,7 +194,9 @@ class ComparedMaps(Document):
             values = {key: results.mean.get(key) for key in SHOWN}
             cells = ["-" if value is None else f"{value:{_digits(key)}}" for key, value in values.items()]
             rows.append([f"{share:.0%}", *cells])
-        return out.Table("After a share of the frames, mean over classes", ["frames", *SHOWN.values()], rows)
+        return out.Table(
+            title="After a share of the frames, mean over classes", header=["frames", *SHOWN.values()], rows=rows
+        )
 
 
 def _digits(key: str) -> str:

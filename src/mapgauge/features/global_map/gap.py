@@ -18,9 +18,10 @@ from mapgauge.geometry.polylines import Polylines
 from mapgauge.protocols import CLASSES, protocol
 from mapgauge.typing import Bounds, Indices
 
-POINTS = 200
-_THRESHOLDS = (0.5, 1.0, 1.5)
-_WIDE = (1.0, 1.5, 2.0)  # thresholds of the region of 100 x 50 m
+# The numbers of the public evaluator (plugin/datasets/evaluation/scene_eval.py).
+POINTS = 200  # of a line, whatever its length
+_THRESHOLDS = (0.5, 1.0, 1.5)  # metres, in the region of 60 x 30 m
+_WIDE = (1.0, 1.5, 2.0)  # in the region of 100 x 50 m
 
 
 class Gap(NamedTuple):

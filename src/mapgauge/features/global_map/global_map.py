@@ -43,7 +43,7 @@ from mapgauge.results.intervals import Estimate
 from mapgauge.results.results import Results
 from mapgauge.scoring.data import in_threads
 from mapgauge.scoring.prepare import Frames
-from mapgauge.typing import Indices, Progress
+from mapgauge.typing import Bounds, Indices, Progress
 from mapgauge.words import counted
 
 METRICS = ("pld", "network_completeness", "network_pld")
@@ -69,7 +69,7 @@ PoseNoise: TypeAlias = tuple[float, float, float]
 NOISES: dict[str, PoseNoise] = {"rtmap": (0.75, 1.5, 0.85)}  # of the experiments of RTMap, arXiv 2507.00980
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class GlobalMap:
     """Maps of scenes against the truth of their regions. A scene is one frame of ``results``."""
 
@@ -189,26 +189,24 @@ def global_map(
     if rule not in RULES:
         raise InvalidInput(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
     settings = protocol("map", cutoffs=(checked_cutoff(cutoff),), settings={"network_pld": {"break_cost": break_cost}})
+
+    # What is compared: both sides, and the regions of the drives.
     x, y, drive = sides_of(predictions, truth, poses)
     made_tracks = []
     if lacks_tracks(rule, x):
         made_tracks = [_tracks_made(x)]
         x = track(x, region=region, workers=workers)
-    frames = x  # with poses as they were given
     box = check_region(region, drive.forward)
     scenes = scenes_in(drive, box)
     noise = None
     if pose_noise is not None:
         noise = check_noise(pose_noise)
-    if y.poses is not None:
-        check_tracks(y, "truth", "a map of true frames")
-    if x.poses is None:
-        if over_time or noise is not None:
-            raise InvalidInput(f"{x.name or 'predictions'}: maps have no frames, which over_time and pose_noise need")
-    else:
-        check_rule(rule, x, "predictions")
-        if noise is not None:
-            x = _disturbed(x, noise, seed)
+    _check_sides(x, y, rule, needs_frames=over_time or noise is not None)
+    frames = x  # with poses as they were given
+    if noise is not None:
+        x = _disturbed(x, noise, seed)
+
+    # One map for each scene and side, cut by the region.
     work = _Work(x, y, rule, region=region, cities=cities_in(x))
     sides = in_threads(work.of, list(scenes.values()), workers, progress=progress)
     findings = [
@@ -223,23 +221,15 @@ def global_map(
     classes = tuple(dict.fromkeys((*y_cut.classes, *x_cut.classes)))
     x_cut = x_cut.as_classes(classes)
     y_cut = y_cut.as_classes(classes)
+
+    # The values.
     results = _scored(x_cut, y_cut, settings, workers=workers)
     gap = None
     if has_gap:
-        seen = {name: scene.poses for name, scene in scenes.items()}
-        box_of_seen = box
-        if frames.poses is not None and (every := interval_of(rule)) > 1:
-            # The public evaluator looks where the frames are that were fused.
-            seen = _fused_poses(frames, scenes, every)
-            box_of_seen = check_region(region, frames.forward)
-        own = join_frames([side.own for side in sides])
-        city = join_frames([side.city for side in sides])
-        gap = gap_of(own, city, seen, box=box_of_seen)
+        gap = _gap(sides, scenes, frames, rule=rule, region=region, box=box)
     shares = {}
     if over_time:
-        for share in SHARES:
-            early = in_threads(partial(work.early, share=share), list(scenes.values()), workers)
-            shares[share] = _scored(join_frames(early).as_classes(classes), y_cut, settings, workers=workers)
+        shares = _over_time(work, scenes, y_cut, settings=settings, workers=workers)
     growth = [{"share": share, **{key: each.mean.get(key) for key in SHOWN}} for share, each in shares.items()]
     return GlobalMap(
         results=replace(results, findings=(*findings, *results.findings), kept={GROWTH: growth}),
@@ -251,6 +241,48 @@ def global_map(
         shares=shares,
         noise=noise,
     )
+
+
+def _check_sides(x: MapFrames, y: MapFrames, rule: str, *, needs_frames: bool) -> None:
+    """Refuse sides that cannot become maps by a rule, and maps where frames are needed."""
+    if y.poses is not None:
+        check_tracks(y, "truth", "a map of true frames")
+    if x.poses is not None:
+        check_rule(rule, x, "predictions")
+    elif needs_frames:
+        raise InvalidInput(f"{x.name or 'predictions'}: maps have no frames, which over_time and pose_noise need")
+
+
+def _gap(
+    sides: Sequence["_SceneSides"],
+    scenes: Mapping[str, MappedScene],
+    frames: MapFrames,
+    *,
+    rule: str,
+    region: Region,
+    box: Bounds,
+) -> Gap:
+    """Return GAP of all scenes. ``frames`` are the predictions with poses as they were given."""
+    seen = {name: scene.poses for name, scene in scenes.items()}
+    every = interval_of(rule)
+    if frames.poses is not None and every > 1:
+        # The public evaluator looks where the frames are that were fused.
+        seen = _fused_poses(frames, scenes, every)
+        box = check_region(region, frames.forward)
+    own = join_frames([side.own for side in sides])
+    city = join_frames([side.city for side in sides])
+    return gap_of(own, city, seen, box=box)
+
+
+def _over_time(
+    work: "_Work", scenes: Mapping[str, MappedScene], truth: MapFrames, *, settings: Protocol, workers: int | None
+) -> dict[float, Results]:
+    """Return the results after each of ``SHARES`` of the frames of each scene. The truth is that of whole scenes."""
+    shares = {}
+    for share in SHARES:
+        early = in_threads(partial(work.early, share=share), list(scenes.values()), workers)
+        shares[share] = _scored(join_frames(early).as_classes(truth.classes), truth, settings, workers=workers)
+    return shares
 
 
 def _tracks_made(predictions: MapFrames) -> Finding:
@@ -345,9 +377,9 @@ class _Work:
         dropped = [(each.lines_outside, each.outside) for each in (x_cut, y_cut)]
         return _SceneSides(
             predictions=x,
-            truth=y.with_confidence(None),
+            truth=y.with_confidence(confidence=None),
             own=own,
-            city=city.with_confidence(None),
+            city=city.with_confidence(confidence=None),
             dropped=dropped,
             distance=distance,
         )

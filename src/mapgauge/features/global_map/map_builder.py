@@ -15,16 +15,17 @@ from mapgauge import kernels
 from mapgauge.features.global_map.region import boxes_of, distances_along, shapely_module
 from mapgauge.typing import Bounds, Flags, Floats, Points
 
+# The numbers of GlobalMapNet's public configurations.
 INTERVAL = 4  # frames between two updates
-FAINT = 0.4
-POINTS = 100
-SIMPLER = 1.0  # metres
+FAINT = 0.4  # predictions up to this score are left out
+POINTS = 100  # of a line, whose mean distance to another line decides about a match
+SIMPLER = 1.0  # metres by which merged lines are simplified
 SLIVER = 0.05  # metres; shorter parts in a box are dropped
 OVERLAP = 0.1  # of buffers, from which the worse element is suppressed
 ROUND = 16  # segments of a quarter of a circle in these buffers
 # Metres by class: the largest distance of a match, and the radius of the buffers.
 DISTANCES = {"boundary": 2.0, "divider": 1.0, "ped_crossing": 0.5}
-_OTHER = 1.0
+_OTHER = 1.0  # of classes that GlobalMapNet does not have
 
 
 @dataclass(slots=True, eq=False)

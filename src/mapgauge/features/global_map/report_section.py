@@ -56,12 +56,12 @@ def _chart(name: str, rows: Sequence[Mapping[str, Any]]) -> Html:
     def text(at: float, above: float, anchor: str, words: str) -> Html:
         return element("text", words, x=at, y=above, text_anchor=anchor, fill="currentColor")
 
-    drawn = [text(x(0.5), _HEIGHT - 4, "middle", "share of the frames")]
+    drawn = [text(x(0.5), _HEIGHT - 4, "middle", words="share of the frames")]
     for tick in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
         across = f"M{_LEFT} {y(tick):.1f}H{_WIDTH - _RIGHT}"
         drawn.append(element("path", d=across, stroke="currentColor", stroke_opacity=0.15))
-        drawn.append(text(_LEFT - 6, y(tick) + 4, "end", f"{tick:.1f}"))
-        drawn.append(text(x(tick), _HEIGHT - _BOTTOM + 16, "middle", f"{100 * tick:.0f} %"))
+        drawn.append(text(_LEFT - 6, y(tick) + 4, "end", words=f"{tick:.1f}"))
+        drawn.append(text(x(tick), _HEIGHT - _BOTTOM + 16, "middle", words=f"{100 * tick:.0f} %"))
     said = []
     for key, colour in _COLOURS.items():
         points = [f"{x(row['share']):.1f} {y(row[key]):.1f}" for row in rows if row[key] is not None]

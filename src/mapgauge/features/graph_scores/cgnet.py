@@ -22,16 +22,17 @@ from mapgauge.features.graph_scores.graph_sampling import (
 from mapgauge.geometry.polylines import ranges
 from mapgauge.typing import Flags, Floats, Indices, Pairs, Points
 
+# The numbers of the public evaluator (datasets/topo_eval/geotopo.py and its APLS).
 _UNITS = 10  # per metre
-_SPACING = 2.5  # units
-_RADIUS = 5.0  # units
-_WALK = 80.0  # units
-_HALF_WIDTH = 150
+_SPACING = 2.5  # units between points along lanes
+_RADIUS = 5.0  # units: points that are closer match
+_WALK = 80.0  # units: how far TOPO walks from a matched pair
+_HALF_WIDTH = 150  # units, of the region
 _HALF_LENGTH = 300
-_EVERY = 10
-_SPLIT_RADIUS = 1.0  # metres
-_SNAP = 0.5  # metres
-_SHORTEST = 5.0  # metres
+_EVERY = 10  # TOPO begins at every tenth matched pair
+_SPLIT_RADIUS = 1.0  # metres between split points that match
+_SNAP = 0.5  # metres between a control point of APLS and its place in the other graph
+_SHORTEST = 5.0  # metres of a path of APLS
 _BOX = 0.05  # metres
 
 
@@ -88,7 +89,7 @@ class _Points:
         """Return the points that walks meet, in the order in which they meet them, and their offsets."""
         from mapgauge.features.graph_scores.cgnet_kernels import depth_first
 
-        walks: tuple[Indices, Indices] = depth_first(self.first, self.after, self.points, starts, _WALK)
+        walks: tuple[Indices, Indices] = depth_first(self.first, self.after, self.points, starts=starts, limit=_WALK)
         return walks
 
     def as_sets(self, walks: tuple[Indices, Indices], chosen: Flags) -> tuple[Indices, Indices]:
@@ -198,19 +199,22 @@ class CgnetPairs:
         for g in range(count):
             own, other = (slice(nodes_of[k], nodes_of[k + 1]) for k in (g, g ^ 1))
             edges = native[edges_of[g ^ 1] : edges_of[(g ^ 1) + 1]] - other.start
-            at, between, length, inserted = insert_one_by_one(nodes[own], nodes[other], edges, _SNAP, _BOX)
+            at, between, length, inserted = insert_one_by_one(nodes[own], nodes[other], edges, radius=_SNAP, box=_BOX)
             place[own] = np.where(at >= 0, at + total, -1)
             ends.append(between + total)
             lengths.append(length)
             total += inserted
         hosts = np.concatenate(ends)
+        # Edges of both graphs may be walked in both directions.
+        walked = csr(len(nodes), native, Graph(nodes, native).lengths, ways=np.ones_like(native, np.bool_))
+        host = csr(total, hosts, np.concatenate(lengths), ways=np.ones_like(hosts, np.bool_))
         costs = path_costs(
-            csr(len(nodes), native, Graph(nodes, native).lengths, np.ones_like(native, np.bool_)),
-            csr(total, hosts, np.concatenate(lengths), np.ones_like(hosts, np.bool_)),
+            walked,
+            host,
             nodes_of,
-            place,
-            _SHORTEST,
-            True,
+            other=place,
+            shortest=_SHORTEST,
+            lost_costs_all=True,
         )
         similar = [similarity(cost, paths) for cost, paths in costs.tolist()]
         has_edges = np.diff(edges_of).reshape(-1, 2).min(axis=1, initial=1)

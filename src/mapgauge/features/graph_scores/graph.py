@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -194,9 +194,14 @@ def lanes_of(graph: Graph) -> tuple[list[list[int]], Links]:
     for lane, path in enumerate(paths):
         starts.setdefault(path[0], []).append(lane)
         ends.setdefault(path[-1], []).append(lane)
-    rows = [(lane, then, SUCCESSOR) for node, lanes in ends.items() for lane in lanes for then in starts.get(node, ())]
+    rows = []
+    for node, lanes_to in ends.items():
+        rows += [(lane, then, SUCCESSOR) for lane, then in product(lanes_to, starts.get(node, ()))]
+    # Where no lane goes on, links say which lanes begin or end together.
     for kind, own, others in ((SAME_START, starts, ends), (SAME_END, ends, starts)):
-        rows += [(*pair, kind) for node, lanes in own.items() if node not in others for pair in pairwise(lanes)]
+        for node, lanes_at in own.items():
+            if node not in others:
+                rows += [(*pair, kind) for pair in pairwise(lanes_at)]
     lanes = []
     for path in paths:
         if len(path) == 1:

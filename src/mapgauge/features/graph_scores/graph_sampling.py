@@ -26,7 +26,7 @@ Csr: TypeAlias = tuple[Indices, Indices, Floats]  # first edge of each node, tar
 Directions: TypeAlias = NDArray[np.bool_]  # (edges, 2): whether an edge leads forward, and backward
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GraphSettings:
     """The distances of the graph scores, in metres. The defaults are those of CGNet and RoadNet.
 
@@ -175,7 +175,7 @@ class Roads:
         return splits
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Samples:
     """The nodes of graphs and points on their edges, joined by short edges. Opposite edges share their points."""
 
@@ -231,7 +231,7 @@ class Samples:
             ways = self.ways
         else:
             ways = np.ones_like(self.ways)
-        edges: Csr = csr(len(self.points), self.edges, self.lengths, ways)
+        edges: Csr = csr(len(self.points), self.edges, self.lengths, ways=ways)
         return edges
 
 
@@ -324,7 +324,7 @@ class Ways:
             lengths = np.empty(0)
         self.ends: Indices
         self.lanes: Indices
-        self.ends, self.lanes = ways_between(len(landmarks), first, last, lengths, hops)
+        self.ends, self.lanes = ways_between(len(landmarks), first, last, length=lengths, hops=hops)
 
     def samples(self, spacing: float) -> tuple[Points, Indices]:
         """Return points along all lanes, and the first point of each lane."""
@@ -386,7 +386,7 @@ def _apart(ways: Ways, spacing: float, x: Indices, y: Indices) -> Floats:
     from mapgauge.features.graph_scores.graph_kernels import mean_gaps
 
     points, offsets = ways.samples(spacing)
-    gaps: Floats = mean_gaps(points, offsets, ways.lanes[x], ways.lanes[y])
+    gaps: Floats = mean_gaps(points, offsets, x=ways.lanes[x], y=ways.lanes[y])
     steps = ways.positions[ways.ends[:, 1]] - ways.positions[ways.ends[:, 0]]
     for k, (first, two) in enumerate(zip(steps[x], steps[y], strict=True)):
         size = math.hypot(*first) * math.hypot(*two)

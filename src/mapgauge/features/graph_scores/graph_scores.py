@@ -101,7 +101,7 @@ class GraphPairs:
         samples = self._samples
         near = self._near
         limit = self._settings.walk + _ROUNDING
-        counts = matches_within(samples.csr(directed=True), pairs, limit, near.first, near.second)
+        counts = matches_within(samples.csr(directed=True), pairs, limit, pair_a=near.first, pair_b=near.second)
         shares: Floats = counts[:, 2:] / counts[:, :2]
         frame = samples.graph[pairs[:, 0]] // 2
         sizes = np.bincount(frame, minlength=self._graphs.frames)
@@ -126,9 +126,15 @@ class GraphPairs:
         from mapgauge.features.graph_scores.graph_kernels import SAME, path_costs
 
         samples, place, host = self._controls
-        graphs = samples.csr(directed=directed), host.csr(directed=directed)
         points_of = sampling.starts_of(samples.graph, 2 * self._graphs.frames)
-        costs = path_costs(*graphs, points_of, place, self._settings.shortest - SAME, False).tolist()
+        costs = path_costs(
+            samples.csr(directed=directed),
+            host.csr(directed=directed),
+            points_of,
+            other=place,
+            shortest=self._settings.shortest - SAME,
+            lost_costs_all=False,
+        ).tolist()
         return [_harmonic_mean(forth, back) for forth, back in zip(costs[::2], costs[1::2], strict=True)]
 
     def sda(self) -> list[GraphScore | None]:
@@ -164,7 +170,9 @@ def _snapped(samples: Samples, roads: Roads, radius: float) -> tuple[Indices, Sa
 
     points_of = sampling.starts_of(samples.graph, 2 * roads.frames)
     edges_of = sampling.starts_of(roads.graph[roads.edges[:, 0]], 2 * roads.frames)
-    edge, part = snap(samples.points, samples.own, points_of, roads.nodes, roads.edges, edges_of, radius)
+    edge, part = snap(
+        samples.points, samples.own, points_of, nodes=roads.nodes, edges=roads.edges, edges_of=edges_of, radius=radius
+    )
     snapped = np.flatnonzero(edge >= 0)
     length = roads.lengths[edge[snapped]]
     along = part[snapped] * length
@@ -184,7 +192,7 @@ def _snapped(samples: Samples, roads: Roads, radius: float) -> tuple[Indices, Sa
 Parity: TypeAlias = Literal["cgnet"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GraphScores:
     """The graph scores of one frame. A score is None if there is nothing to score, and is then left out of means."""
 
@@ -351,7 +359,7 @@ def _row(name: str, title: str, *parts: Sequence[Value]) -> Metric:
     for main, *_ in parts:
         part = f"{main.part}_left_out".strip("_")
         title_of = f"{main.title} left out"
-        left_out.append(Value(f"{main.key}_left_out", part, title_of, limits=(0.0, math.inf)))
+        left_out.append(Value(key=f"{main.key}_left_out", part=part, title=title_of, limits=(0.0, math.inf)))
     return Metric(
         name=name,
         title=title,

@@ -10,7 +10,7 @@ _GRAPHS = ("geo", "topo", "jtopo", "apls", "sda", "reach")
 
 def protocols_of_graphs() -> Iterable[Protocol]:
     """Yield the protocols of graph scores."""
-    lanes = Protocol("", classes=(LANE,), closed=False, directed=True)
+    lanes = Protocol(name="", classes=(LANE,), closed=False, directed=True)
     yield lanes.replace(
         name="graph",
         about="graph scores of lanes: GEO, TOPO, JTOPO, APLS, split points and reachability",

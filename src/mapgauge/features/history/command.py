@@ -97,13 +97,19 @@ class HistoryDocument(Document):
         events = sorted(self.history.main_events, key=lambda event: -event.change.night)
         if events:
             header = ["night", "class", "value", "kind", "before", "after", "change", "metadata"]
-            yield Table("Changes, the newest first", header, [self._row(event) for event in events[:_MOST]], 4, 1)
+            yield Table(
+                title="Changes, the newest first",
+                header=header,
+                rows=[self._row(event) for event in events[:_MOST]],
+                fixed=4,
+                ids=1,
+            )
         if len(events) > _MOST:
             yield Line(f"{len(events) - _MOST} more are in --json and on the page")
         inputs = self.history.inputs[::-1]
         if inputs:
             rows = [[self._label(change.night), printable(change.text)] for change in inputs[:_MOST]]
-            yield Table("Changes of the inputs, the newest first", ["night", "what"], rows, 2)
+            yield Table(title="Changes of the inputs, the newest first", header=["night", "what"], rows=rows, fixed=2)
         if len(inputs) > _MOST:
             yield Line(f"{len(inputs) - _MOST} more are in --json and on the page")
 

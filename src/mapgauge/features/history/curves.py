@@ -11,7 +11,7 @@ from mapgauge.metrics.metric import ValueKey
 from mapgauge.metrics.table import value_named
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class HistoryCurve:
     """One value over all nights."""
 
@@ -53,7 +53,7 @@ class HistoryCurve:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class HistoryEvent:
     """A step, one deviating night, or a slow change of a curve, with what else changed in that night."""
 

@@ -260,7 +260,7 @@ def _curves(nights: Sequence[Night]) -> Iterable[HistoryCurve]:
             if all(value is None for value in values):
                 continue
             intervals = tuple(night.interval(class_name, key) for night in nights)
-            curve = HistoryCurve(class_name, key, values, intervals)
+            curve = HistoryCurve(class_name=class_name, key=key, values=values, intervals=intervals)
             if ValueKey.parse(key).plain and found[1].role in _FITTED:
                 curve = _fitted(curve)
             yield curve
@@ -303,7 +303,9 @@ def _events(curve: HistoryCurve, nights: Sequence[Night], inputs: Sequence[Input
         worse = None
         if lower is not None:
             worse = (change.size > 0) == lower
-        yield HistoryEvent(curve.class_name, curve.key, change, worse, noted, inputs=tuple(within))
+        yield HistoryEvent(
+            class_name=curve.class_name, key=curve.key, change=change, worse=worse, metadata=noted, inputs=tuple(within)
+        )
 
 
 def _on_scenes(
@@ -324,7 +326,7 @@ def _on_scenes(
             curve = by_place[event.class_name, event.key]
             spans = around(event.change, curve.changes, len(nights))
             before, after = (_with_value(curve, nights, span) for span in spans)
-            found = on_scenes(before, after, event.class_name, event.key, groups=groups)
+            found = on_scenes(before, after, event.class_name, key=event.key, groups=groups)
         count += found is not None
         done.append(replace(event, on_scenes=found))
     return done[::-1]

@@ -73,15 +73,15 @@ def _between(k: int, before: Night, after: Night) -> list[InputChange]:
 
     def note(what: str, first: float | str | None, second: float | str | None, class_name: str = "") -> None:
         if first != second and first is not None and second is not None:
-            found.append(InputChange(k, what, class_name, first, second))
+            found.append(InputChange(k, what, class_name, before=first, after=second))
 
     old = before.pooled
     new = after.pooled
     for what, key in zip(SERIES, ("evaluated", "missing", "without_truth"), strict=True):
         note(what, old.frames.get(key), new.frames.get(key))
     for name in new.class_names:
-        note(COUNT, _true(before, name), _true(after, name), name)
-        note(LENGTH, (old.truth_lengths or {}).get(name), (new.truth_lengths or {}).get(name), name)
+        note(COUNT, _true(before, name), _true(after, name), class_name=name)
+        note(LENGTH, (old.truth_lengths or {}).get(name), (new.truth_lengths or {}).get(name), class_name=name)
     if not found:  # more than this is known then
         note(CONTENT, old.truth.hash or None, new.truth.hash or None)
     note(VERSION, old.mapgauge, new.mapgauge)

@@ -271,12 +271,11 @@ def _of_one_protocol(nights: Sequence[Night], name: str | None) -> tuple[list[Ni
         chosen = list(groups)
     # The most files; of equally many, the newest.
     best = max(chosen, key=lambda group: (len(groups[group]), moment_of(groups[group][-1].date)))
-    others = [
-        SkippedFile(night.file, f"the protocol is {_apart(names[group], names[best])}")
-        for group, some in groups.items()
-        for night in some
-        if group != best
-    ]
+    others = []
+    for group, nights in groups.items():
+        if group != best:
+            reason = f"the protocol is {_apart(names[group], names[best])}"
+            others += [SkippedFile(night.file, reason) for night in nights]
     return groups[best], others
 
 

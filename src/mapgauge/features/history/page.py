@@ -305,7 +305,7 @@ _UNITS = {"in %": " %", "polylines": " polylines", "in metres": " m"}  # after a
 def _input_curves(history: "History") -> list[_InputCurve]:
     """Return the curves of the inputs that any night has."""
     known = [night.pooled for night in history.nights]
-    without = [_in_unit(night.share_without_truth, 100, digits=2) for night in history.nights]
+    without = [_in_unit(night.share_without_truth, scale=100, digits=2) for night in history.nights]
     found = [
         _InputCurve("frames", "evaluated", [one.frames.get("evaluated") for one in known]),
         _InputCurve("frames without truth", "in %", without, digits=1),

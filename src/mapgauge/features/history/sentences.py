@@ -395,7 +395,7 @@ def _since_the_night_before(history: "History") -> str:
     if len(history.nights) < 2 or not history.metrics:
         return ""
     metric = history.metrics[0]
-    found = on_scenes(history.nights[-2:-1], history.nights[-1:], MEAN, metric.main.key, groups={})
+    found = on_scenes(history.nights[-2:-1], history.nights[-1:], MEAN, key=metric.main.key, groups={})
     if found is None:
         return ""
     title = _title(history, metric.main.key)

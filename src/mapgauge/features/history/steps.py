@@ -291,11 +291,11 @@ def _stretch(curve: Floats, begin: int, end: int, *, is_line: bool) -> FittedLev
     part = curve[begin:end]
     level = float(part.mean())
     if not is_line:
-        return FittedLevel(begin, end, level, level)
+        return FittedLevel(begin, end, level, last=level)
     places = np.arange(len(part)) - (len(part) - 1) / 2
     slope = float((places * part).sum() / (places**2).sum())
     away = slope * float(places[-1])
-    return FittedLevel(begin, end, level - away, level + away)
+    return FittedLevel(begin, end, level - away, last=level + away)
 
 
 def _changes(stretches: Sequence[FittedLevel], noise: float) -> list[HistoryChange]:
@@ -311,7 +311,9 @@ def _changes(stretches: Sequence[FittedLevel], noise: float) -> list[HistoryChan
         if stretch.is_line:
             error = noise * math.sqrt(12 / stretch.nights)  # of the slope, over the whole stretch
             found.append(
-                HistoryChange("slow", stretch.begin, stretch.end - 1, stretch.first, stretch.last, error=error)
+                HistoryChange(
+                    "slow", stretch.begin, stretch.end - 1, before=stretch.first, after=stretch.last, error=error
+                )
             )
     return [change for change in found if _is_change(change, nights)]
 
@@ -326,7 +328,7 @@ def _is_one_night(stretches: Sequence[FittedLevel], k: int, noise: float) -> boo
 
 def _jump(before: FittedLevel, after: FittedLevel, noise: float, kind: Kind = "step") -> HistoryChange:
     error = noise * math.sqrt(_variance_of_end(before) + _variance_of_end(after))
-    return HistoryChange(kind, after.begin, after.begin, before.last, after.first, error=error)
+    return HistoryChange(kind, after.begin, after.begin, before=before.last, after=after.first, error=error)
 
 
 def _variance_of_end(stretch: FittedLevel) -> float:

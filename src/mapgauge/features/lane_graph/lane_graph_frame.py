@@ -49,7 +49,7 @@ class Elements:
     score: Floats  # the weight of each link before the floor
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class FrameGraphs:
     """Both sides of a frame and the distances between their elements."""
 
@@ -68,9 +68,11 @@ def frame_graphs(groups: Groups, directed: bool, cutoff: float, floor: float) ->
     lanes = groups.pick(own)
     rows = groups.rows(own)
     plain, truth_of = score_groups(lanes, directed, cutoff, order=1.0)
-    pairs = kernels.pld.near_pairs(lanes.lines, lanes.confidence, lanes.bounds, cutoff)
+    pairs = kernels.pld.near_pairs(lanes.lines, lanes.confidence, lanes.bounds, cutoff=cutoff)
     long = kernels.sospa.is_long(lanes.lines, lanes.closed)
-    numbers = kernels.pld.savings_of_pairs(lanes.lines, lanes.closed, lanes.confidence, pairs, directed, cutoff, long)
+    numbers = kernels.pld.savings_of_pairs(
+        lanes.lines, lanes.closed, lanes.confidence, pairs=pairs, directed=directed, cutoff=cutoff, long=long
+    )
     truth_of = np.where(truth_of >= 0, rows[truth_of], -1)  # instances of all groups
     begin = np.searchsorted(pairs[:, 0], lanes.bounds[:, [0, 1]])
     boxes = np.isin(groups.label, groups.boxes)

@@ -155,7 +155,7 @@ def lane_graph_pld(
     y, y_index = _side(truth, truth_links, truth_confidence, name="truth")
     boxes = tuple(sorted({*x.boxes, *y.boxes}))
     sides = align(replace(x, boxes=boxes), replace(y, boxes=boxes), classes=(LANE, *boxes), unknown="ignore")
-    protocol = Protocol("", classes=(LANE,), boxes=boxes, closed=False, directed=way, cutoffs=(cut,))
+    protocol = Protocol(name="", classes=(LANE,), boxes=boxes, closed=False, directed=way, cutoffs=(cut,))
     groups = group(*sides, protocol, links=True)
     _, frame = next(graphs.frame_graphs(groups, way, cut, floor=floor))
     row, solved = graphs.solve_frame(frame, cost, binary=binary)
@@ -331,7 +331,7 @@ LANE_GRAPH_PLD = Metric(
             Value(key=f"graph_{name}", part=name, title=_TITLES.get(name, name.removesuffix("_points")), role="part")
             for name in graphs.PARTS
         ),
-        *(Value(key, key, key.replace("_", " "), limits=(0.0, math.inf)) for key in _COUNT_KEYS),
+        *(Value(key=key, part=key, title=key.replace("_", " "), limits=(0.0, math.inf)) for key in _COUNT_KEYS),
     ),
     rows=SumRows(columns=graphs.COLUMNS, score=_score, values=_values, mass=graphs.MASS),
     setting=Setting("cutoffs", "cutoff"),

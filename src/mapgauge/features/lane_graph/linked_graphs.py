@@ -28,8 +28,8 @@ class LinkGraph:
         """Return the ways into elements and the ways onward from them."""
         from mapgauge.features.lane_graph.link_kernels import ways_of
 
-        into: Ways = ways_of(self.target, self.source, self.weight, self.size)
-        onward: Ways = ways_of(self.source, self.target, self.weight, self.size)
+        into: Ways = ways_of(self.target, self.source, self.weight, size=self.size)
+        onward: Ways = ways_of(self.source, self.target, self.weight, size=self.size)
         return into, onward
 
 
@@ -48,7 +48,7 @@ def broken(x: LinkGraph, y: LinkGraph, first: Indices, second: Indices, weight: 
     from mapgauge.features.lane_graph.link_kernels import broken_links
 
     counts = len(x.weight), len(y.weight)
-    false, missing = broken_links(x.ways(), y.ways(), first, second, weight, counts)
+    false, missing = broken_links(x.ways(), y.ways(), first, second=second, weight=weight, links=counts)
     return Broken(
         false[0, : counts[0]], missing[0, : counts[1]], false[1, : counts[0]], missing_half=missing[1, : counts[1]]
     )
@@ -129,7 +129,7 @@ def _gains(
     from mapgauge.features.lane_graph.link_kernels import pair_rows
 
     first, second = np.nonzero(chosen)
-    start, column, value, alone = pair_rows(*ways, first, second, number)
+    start, column, value, alone = pair_rows(ways[0], ways[1], first, second=second, number=number)
     return problem.saving[first, second] - half * alone, Sparse(start, column, value)
 
 

@@ -8,7 +8,7 @@ from mapgauge.protocols.protocol import Protocol
 
 def protocols_of_lane_graphs() -> Iterable[Protocol]:
     """Yield the protocol of lane graphs."""
-    lanes = Protocol("", classes=(LANE,), closed=False, directed=True)
+    lanes = Protocol(name="", classes=(LANE,), closed=False, directed=True)
     yield lanes.replace(
         name="lane-graph",
         about="lane-graph PLD of centrelines, their links and traffic elements, and PLD of the centrelines",

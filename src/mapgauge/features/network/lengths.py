@@ -130,8 +130,16 @@ def _neighbours(x: Network, y: Network, is_found: Flags, cutoff: float) -> tuple
 
     is_near, is_beside_found = np.zeros((2, x.points.shape[1]), np.bool_)
     if x.points.size and y.points.size:
-        ones = np.ones(len(x.count)), np.ones(len(y.count))
-        start, pairs, _ = find_pairs(x.points, y.points, x.lines, y.lines, *ones, cutoff, True)
+        start, pairs, _ = find_pairs(
+            x.points,
+            y.points,
+            x.lines,
+            y_lines=y.lines,
+            x_weight=np.ones(len(x.count)),
+            y_weight=np.ones(len(y.count)),
+            cutoff=cutoff,
+            directed=True,
+        )
         is_near[pairs[:, 0]] = True
         is_beside_found[pairs[np.repeat(is_found, np.diff(start)), 0]] = True
     return is_near, is_beside_found
@@ -157,7 +165,7 @@ def _values(sums: Floats, protocol: Protocol) -> dict[str, Floats]:
         * share("cutoff", "weight"),
         "network_mean_across": share("across", "weight"),
         "network_mean_along": share("along", "weight"),
-        "fragments_per_km": share("fragments", "found", 1000.0),
+        "fragments_per_km": share("fragments", "found", factor=1000.0),
         "ghost_length": column["ghost"],
         "network_true_length": column["true"],
         "network_found_length": column["found"],

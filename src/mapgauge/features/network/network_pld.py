@@ -215,7 +215,8 @@ def network_pld(
     )
     flags = polylines.closed(check_closed(closed), check_tolerance(closed_tolerance))
     x, y = (
-        side_of(polylines, start, stop, *flags, weights, way) for start, stop in ((0, split), (split, len(polylines)))
+        side_of(polylines, start, stop, closed=flags[0], repeats=flags[1], confidence=weights, directed=way)
+        for start, stop in ((0, split), (split, len(polylines)))
     )
     row, overlaps = solve_network(x, y, cut, break_cost=cost, directed=way)
     numbers = row.tolist()
@@ -343,7 +344,10 @@ NETWORK_PLD = Metric(
             for key in _ENTROPIES
         ),
         *(Value(key=f"network_{name}", part=name, title=name, role="part") for name in PARTS),
-        *(Value(key, key, key.replace("_", " "), limits=(0.0, math.inf)) for key in (*_COUNTS, "network_gap")),
+        *(
+            Value(key=key, part=key, title=key.replace("_", " "), limits=(0.0, math.inf))
+            for key in (*_COUNTS, "network_gap")
+        ),
     ),
     rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),
     setting=Setting("cutoffs", "cutoff"),

@@ -5,6 +5,7 @@ together, and all others one by one.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from mapgauge.features.network.sides import Network
 from mapgauge.geometry.polylines import ranges
 from mapgauge.solver import components_of
 from mapgauge.typing import Floats, Indices
+
+if TYPE_CHECKING:
+    from mapgauge.features.network.runs import Near, Task  # imports numba
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,61 +41,92 @@ def assign_points(
     if y.points.shape[1] > x.points.shape[1]:
         other = assign_points(y, x, cutoff, break_cost=break_cost, directed=directed, effort=effort)
         return PointAssignment(other.second, other.first, other.saving, ends=other.ends, gap=other.gap)
-    from mapgauge.features.network.kernels import find_pairs
-    from mapgauge.features.network.run_kernels import pairs_of
-    from mapgauge.features.network.runs import Task, choose_runs, keep_useful
-
-    x_lines = x.lines
-    y_lines = y.lines
-    none = np.empty(0, np.int64)
     if not y.points.size:
+        none = np.empty(0, np.int64)
         return PointAssignment(none, none, np.empty(0), ends=0, gap=0.0)
+    from mapgauge.features.network.kernels import find_pairs
+
     near = find_pairs(
-        x.points, y.points, x_lines, y_lines, x.confidence, y.confidence, cutoff, directed or break_cost == 0
+        x.points,
+        y.points,
+        x.lines,
+        y_lines=y.lines,
+        x_weight=x.confidence,
+        y_weight=y.confidence,
+        cutoff=cutoff,
+        directed=directed or break_cost == 0,
     )
     if break_cost == 0:
         pairs = [_without_links(near, lines, y) for lines in _components(near, x, y)]
-        first, second, gap = *np.concatenate([np.empty((2, 0), np.int64), *pairs], axis=1), 0.0
-    else:
-        half = 0.5 * break_cost
-        free = np.zeros(x.points.shape[1]), np.zeros(y.points.shape[1])
-        useful = keep_useful(np.arange(len(y_lines)), (x_lines, y_lines), near, prices=free, half=half, floor=0.0)
-        task = Task(
-            x=x,
-            y=y,
-            x_lines=x_lines,
-            y_lines=y_lines,
-            near=useful,
-            cutoff=cutoff,
-            half=half,
-            cuts=np.zeros(len(y_lines), np.int64),
-            effort=effort,
+        first, second = np.concatenate([np.empty((2, 0), np.int64), *pairs], axis=1)
+        return _assigned(x, y, (first, second), gap=0.0, cutoff=cutoff, directed=directed)
+
+    task = _task(x, y, near, cutoff=cutoff, break_cost=break_cost, effort=effort)
+    parts = _components(task.near, x, y)
+    if len(parts) > 1 and x.points.shape[1] > effort.large:
+        return _by_parts(
+            x, y, task.near, parts=parts, cutoff=cutoff, break_cost=break_cost, directed=directed, effort=effort
         )
-        runs = np.empty((0, 7), np.int64)
-        gap = 0.0
-        parts = _components(useful, x, y)
-        if len(parts) > 1 and x.points.shape[1] > effort.large:
-            return _by_parts(
-                x, y, useful, parts=parts, cutoff=cutoff, break_cost=break_cost, directed=directed, effort=effort
-            )
-        for lines in parts:
-            chosen, more = choose_runs(task, lines)
-            runs = np.concatenate([runs, chosen])
-            gap = gap + more
-        _, first, second = pairs_of(runs, x_lines, y_lines).T
+    chosen, gap = _pairs_of_runs(task, parts)
+    return _assigned(x, y, chosen, gap=gap, cutoff=cutoff, directed=directed)
+
+
+def _task(x: Network, y: Network, near: "Near", cutoff: float, break_cost: float, effort: Effort) -> "Task":
+    """Return two networks with the near pairs that may be in a run which saves more than it costs."""
+    from mapgauge.features.network.runs import Task, keep_useful
+
+    half = 0.5 * break_cost
+    free = np.zeros(x.points.shape[1]), np.zeros(y.points.shape[1])
+    every = np.arange(len(y.count))
+    useful = keep_useful(every, (x.lines, y.lines), near, prices=free, half=half, floor=0.0)
+    return Task(
+        x=x,
+        y=y,
+        x_lines=x.lines,
+        y_lines=y.lines,
+        near=useful,
+        cutoff=cutoff,
+        half=half,
+        cuts=np.zeros(len(y.count), np.int64),
+        effort=effort,
+    )
+
+
+def _pairs_of_runs(task: "Task", parts: list[Indices]) -> tuple[tuple[Indices, Indices], float]:
+    """Return the points of the best runs of both sides, and how much more other runs may save."""
+    from mapgauge.features.network.run_kernels import pairs_of
+    from mapgauge.features.network.runs import choose_runs
+
+    runs = np.empty((0, 7), np.int64)
+    gap = 0.0
+    for lines in parts:
+        chosen, more = choose_runs(task, lines)
+        runs = np.concatenate([runs, chosen])
+        gap = gap + more
+    _, first, second = pairs_of(runs, task.x_lines, task.y_lines).T
+    return (first, second), gap
+
+
+def _assigned(
+    x: Network, y: Network, pairs: tuple[Indices, Indices], gap: float, cutoff: float, directed: bool
+) -> PointAssignment:
+    """Return pairs of points in the order of the first side, with what each saves."""
+    first, second = pairs
     order = np.lexsort((second, first))
     first = first[order]
     second = second[order]
     distance = np.sqrt(np.square(x.points[:, first] - y.points[:, second]).sum(axis=0))
-    weight = np.minimum(*(np.repeat(side.confidence, side.count)[at] for side, at in ((x, first), (y, second))))
-    saving = weight * np.maximum(1.0 - distance / cutoff, 0.0)
-    return PointAssignment(first, second, saving, ends=_ends(x, y, first, second=second, directed=directed), gap=gap)
+    x_weight = np.repeat(x.confidence, x.count)[first]
+    y_weight = np.repeat(y.confidence, y.count)[second]
+    saving = np.minimum(x_weight, y_weight) * np.maximum(1.0 - distance / cutoff, 0.0)
+    ends = _ends(x, y, first, second=second, directed=directed)
+    return PointAssignment(first, second, saving, ends=ends, gap=gap)
 
 
 def _by_parts(
     x: Network,
     y: Network,
-    near: tuple[Indices, Indices, Floats],
+    near: "Near",
     parts: list[Indices],
     cutoff: float,
     break_cost: float,
@@ -129,7 +164,7 @@ def _picked(side: Network, lines: Indices) -> Network:
     return Network(points, count.cumsum() - count, count, ring=side.ring[lines], confidence=side.confidence[lines])
 
 
-def _components(near: tuple[Indices, Indices, Floats], x: Network, y: Network) -> list[Indices]:
+def _components(near: "Near", x: Network, y: Network) -> list[Indices]:
     """Return the lines of the second network in sets that share no line of the first by a near pair."""
     start, pairs, _ = near
     line = np.repeat(np.arange(len(y.count)), y.count)  # of each point
@@ -159,7 +194,7 @@ def _ends(x: Network, y: Network, first: Indices, second: Indices, directed: boo
     return ends
 
 
-def _without_links(near: tuple[Indices, Indices, Floats], lines: Indices, y: Network) -> Indices:
+def _without_links(near: "Near", lines: Indices, y: Network) -> Indices:
     """Return the best assignment of some lines where links cost nothing, ``(2, pairs)``."""
     start, pairs, gain = near
     points = ranges(y.start[lines], y.count[lines])

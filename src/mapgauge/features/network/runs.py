@@ -38,7 +38,7 @@ LIMITS: Options = {"mip_max_nodes": 2000}  # for programmes that choose whole ru
 Near = tuple[Indices, Indices, Floats]  # near pairs: see ``kernels.py``
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Task:
     """Two networks and their near pairs."""
 
@@ -63,12 +63,12 @@ class Task:
             runs,
             self.x.points,
             self.y.points,
-            self.x_lines,
-            self.y_lines,
-            self.x.confidence,
-            self.y.confidence,
-            self.cutoff,
-            self.half,
+            x_lines=self.x_lines,
+            y_lines=self.y_lines,
+            x_weight=self.x.confidence,
+            y_weight=self.y.confidence,
+            cutoff=self.cutoff,
+            half=self.half,
         )
         return found
 
@@ -83,7 +83,16 @@ def keep_useful(
 ) -> Near:
     """Return the near pairs of some lines of the second network with runs that may gain more than ``floor``."""
     start, pairs, saving = near
-    kept: Flags = is_useful(chosen, *lines, near, *prices, half, floor)
+    kept: Flags = is_useful(
+        chosen,
+        lines[0],
+        lines[1],
+        near=near,
+        price=prices[0],
+        y_price=prices[1],
+        half=half,
+        floor=floor,
+    )
     return np.append(0, kept.cumsum())[start], pairs[kept], saving[kept]
 
 
@@ -186,7 +195,15 @@ class _RunSearch:
         y_price = np.zeros(task.sizes[1])  # filled by ``best_runs``
         before = len(self.columns)
         runs, bound, loose = best_runs(
-            self.lines, task.cuts, task.x_lines, task.y_lines, self.near, price, task.half, most, y_price
+            self.lines,
+            task.cuts,
+            task.x_lines,
+            y_lines=task.y_lines,
+            near=self.near,
+            price=price,
+            half=task.half,
+            most=most,
+            y_price=y_price,
         )
         bound = bound + float(price.sum())
         loose = loose + float(price.sum())
@@ -194,7 +211,7 @@ class _RunSearch:
         if uses.max(initial=0) <= 1:
             self.keep(runs)
         else:
-            runs = np.concatenate([runs, parts_of(runs, task.x_lines, task.y_lines, uses)])
+            runs = np.concatenate([runs, parts_of(runs, task.x_lines, task.y_lines, uses=uses)])
         for run, saving in zip(map(tuple, runs.tolist()), task.savings(runs).tolist(), strict=True):
             if saving > 0:
                 self.columns.setdefault(run, saving)
@@ -212,19 +229,51 @@ class _RunSearch:
 
         If at most ``most`` runs are left, find the best of them.
         """
-        task = self.task
-        lines = (task.x_lines, task.y_lines)
         self.gap = self.loose - self.total
-        floor = -self.gap - EXACT * self.loose
-        self.near = keep_useful(self.lines, lines, self.near, prices=self.prices, half=task.half, floor=floor)
-        if len(self.near[1]) <= most:
-            highest = max(self.loose - float(self.prices[0].sum() + self.prices[1].sum()), 0.0)
-            runs = all_runs(self.lines, *lines, self.near, *self.prices, task.half, floor, highest, most)
-            if len(runs) < most:
-                self.finish(runs)
-                return
+        floor = -self.gap - EXACT * self.loose  # what a run of a better solution gains at least, at these prices
+        self.near = keep_useful(
+            self.lines,
+            (self.task.x_lines, self.task.y_lines),
+            self.near,
+            prices=self.prices,
+            half=self.task.half,
+            floor=floor,
+        )
+        runs = self._runs_left(floor, most)
+        if runs is None:
+            self._drop_columns(floor)
+        else:
+            self.finish(runs)
+
+    def _runs_left(self, floor: float, most: int) -> Indices | None:
+        """Return all runs that gain at least ``floor``; None if there are ``most`` or more."""
+        _, pairs, _ = self.near
+        if len(pairs) > most:  # so many pairs would make more runs than a programme takes
+            return None
+        x_price, y_price = self.prices
+        highest = max(self.loose - float(x_price.sum() + y_price.sum()), 0.0)
+        runs: Indices = all_runs(
+            self.lines,
+            self.task.x_lines,
+            self.task.y_lines,
+            near=self.near,
+            price=x_price,
+            y_price=y_price,
+            half=self.task.half,
+            floor=floor,
+            highest=highest,
+            most=most,
+        )
+        if len(runs) >= most:  # the kernel stops there
+            return None
+        return runs
+
+    def _drop_columns(self, floor: float) -> None:
+        """Leave out the columns that gain less than ``floor``."""
+        x_price, y_price = self.prices
         runs, savings = self.known
-        kept = savings - prices_of(runs, *lines, *self.prices) >= floor
+        spent = prices_of(runs, self.task.x_lines, self.task.y_lines, price=x_price, y_price=y_price)
+        kept = savings - spent >= floor
         self.columns = dict(zip(map(tuple, runs[kept].tolist()), savings[kept].tolist(), strict=True))
 
     def finish(self, runs: Indices) -> None:
@@ -242,14 +291,16 @@ class _RunSearch:
     def solve(self, runs: Indices, savings: Floats, *, whole: bool) -> tuple[float, Floats, Floats]:
         """Solve a programme. Returns the bound, the prices of points of ``x``, and what runs gain at the prices."""
         task = self.task
-        row, rows, start, index = rows_of(runs, task.x_lines, task.y_lines, *task.sizes)
+        x_points, y_points = task.sizes
+        row, rows, start, index = rows_of(runs, task.x_lines, task.y_lines, x_points=x_points, y_points=y_points)
         if whole not in self.programmes:
             self.programmes[whole] = _Programme(whole=whole)
-        weight, dual, bound = self.programmes[whole].solve(savings, rows, start, index)
+        weight, dual, bound = self.programmes[whole].solve(savings, rows, start, index=index)
         order = np.argsort(-weight, kind="stable")
-        self.keep(runs[first_free(order, runs, task.x_lines, task.y_lines, *task.sizes)])
+        chosen = first_free(order, runs, task.x_lines, y_lines=task.y_lines, x_points=x_points, y_points=y_points)
+        self.keep(runs[chosen])
         cost = np.bincount(np.repeat(np.arange(len(runs)), np.diff(start)), dual[index], minlength=len(runs))
-        return bound, self.spread(dual, row[: task.sizes[0]]), savings - cost
+        return bound, self.spread(dual, row[:x_points]), savings - cost
 
     def run(self) -> None:
         """Improve the bound and the best solution until they agree, or nothing is new."""

@@ -83,7 +83,9 @@ def nearest_lanes(groups: Groups, lanes: Groups, rows: Indices, protocol: Protoc
     segments = "det_ls" in protocol.settings
     near = lane_distances(groups, rows, segments, lanes=lanes, protocol=protocol, own=_settings(protocol), limit=np.inf)
     plain = np.empty(lanes.pairs)
-    kernels.chamfer.chamfer_pairs(lanes.whole, lanes.bounds, np.ones(len(rows)), np.inf, False, plain)
+    kernels.chamfer.chamfer_pairs(
+        lanes.whole, lanes.bounds, np.ones(len(rows)), limit=np.inf, nearest_only=False, out=plain
+    )
     nearest = np.full(len(rows), -1)
     at = 0
     for first, true, end in lanes.bounds.tolist():

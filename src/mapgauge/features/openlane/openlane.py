@@ -83,7 +83,7 @@ def at_lanes(groups: Groups, numbers: Floats) -> Floats:
 class OpenLaneSettings(DistanceSettings):
     """Rules of all average precisions of OpenLane-V2."""
 
-    strict: bool = setting(True, help="Whether a hit needs a distance below the threshold, not equal to it.")
+    strict: bool = setting(default=True, help="Whether a hit needs a distance below the threshold, not equal to it.")
     interpolation: Literal["area", "11-point", "101-point"] = setting(
         "11-point", help="How average precision follows from precision and recall."
     )
@@ -97,8 +97,8 @@ class LaneChamferSettings(OpenLaneSettings):
     """Settings of DET_l_ch."""
 
     thresholds: tuple[float, ...] = thresholds_of((1.0, 2.0, 3.0), word="lanes")
-    relaxed: bool = setting(True, help=RELAXED)
-    drop_closing: bool = setting(True, help=DROP_CLOSING)
+    relaxed: bool = setting(default=True, help=RELAXED)
+    drop_closing: bool = setting(default=True, help=DROP_CLOSING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +120,7 @@ class AreaSettings(OpenLaneSettings):
     """Settings of DET_a."""
 
     thresholds: tuple[float, ...] = thresholds_of((0.5, 1.0, 1.5), word="areas")
-    drop_closing: bool = setting(True, help=DROP_CLOSING)
+    drop_closing: bool = setting(default=True, help=DROP_CLOSING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,13 +170,15 @@ def lane_distances(
     closing = partial(_chamfer_lines, lanes.polylines, lanes, own.drop_closing)
     distance = prefiltered(closing, lanes, factor, prefilter=own.prefilter)
     if not segments:
-        kernels.frechet.frechet_pairs(lanes.lines, lanes.closed, lanes.bounds, factor, True, limit, distance)
+        kernels.frechet.frechet_pairs(
+            lanes.lines, lanes.closed, lanes.bounds, factor=factor, directed=True, limit=limit, out=distance
+        )
         return distance
     left, right = (
         _chamfer_lines(every.polylines.pick(_line_of(every, rows, kind)), lanes, own.drop_closing)
         for kind in (LEFT_LINE, RIGHT_LINE)
     )
-    segment_pairs(lanes.lines, left, right, lanes.bounds, factor, limit, distance)
+    segment_pairs(lanes.lines, left, right, bounds=lanes.bounds, factor=factor, limit=limit, out=distance)
     return distance
 
 
@@ -214,7 +216,7 @@ def _chamfer_distances(groups: Groups, protocol: Protocol, own: Any, limit: floa
     distance = np.empty(groups.pairs)
     factor = range_factor(groups, getattr(own, "relaxed", False))  # those of areas are never relaxed
     lines = _chamfer_lines(groups.polylines, groups, own.drop_closing)
-    kernels.chamfer.chamfer_pairs(lines, groups.bounds, factor, limit, True, distance)
+    kernels.chamfer.chamfer_pairs(lines, groups.bounds, factor, limit=limit, nearest_only=True, out=distance)
     return distance
 
 
@@ -223,7 +225,7 @@ def box_distances(groups: Groups, protocol: Protocol, own: Any, limit: float) ->
     from mapgauge.features.openlane.kernels import box_pairs
 
     distance = np.empty(groups.pairs)
-    box_pairs(groups.points, groups.polylines.offsets, groups.bounds, distance)
+    box_pairs(groups.points, groups.polylines.offsets, groups.bounds, out=distance)
     return distance
 
 
@@ -274,7 +276,7 @@ def _det(
     settings: type[DistanceSettings],
     of: Kind,
     stated: str,
-    *needs: Need,
+    needs: tuple[Need, ...] = (),
 ) -> Metric:
     return _metric(
         name,
@@ -293,11 +295,11 @@ def _det(
 _METRES = "mean over thresholds in metres"
 _chamfer_hits, _area_hits = (partial(_class_hits, _chamfer_distances, names) for names in ((LANE,), AREAS))
 
-DET_L = _det("det_l", _lane_hits, LaneSettings, (LANE,), f"Fréchet, {_METRES}")
-DET_L_CH = _det("det_l_ch", _chamfer_hits, LaneChamferSettings, (LANE,), f"Chamfer, {_METRES}")
-DET_LS = _det("det_ls", _lane_hits, SegmentSettings, (LANE,), f"lane segments, {_METRES}", "links")
-DET_A = _det("det_a", _area_hits, AreaSettings, AREAS, f"Chamfer, {_METRES}")
-DET_T = _det("det_t", _box_hits, BoxSettings, "boxes", "1 - IoU of boxes, mean over attributes")
+DET_L = _det("det_l", _lane_hits, LaneSettings, of=(LANE,), stated=f"Fréchet, {_METRES}")
+DET_L_CH = _det("det_l_ch", _chamfer_hits, LaneChamferSettings, of=(LANE,), stated=f"Chamfer, {_METRES}")
+DET_LS = _det("det_ls", _lane_hits, SegmentSettings, of=(LANE,), stated=f"lane segments, {_METRES}", needs=("links",))
+DET_A = _det("det_a", _area_hits, AreaSettings, of=AREAS, stated=f"Chamfer, {_METRES}")
+DET_T = _det("det_t", _box_hits, BoxSettings, of="boxes", stated="1 - IoU of boxes, mean over attributes")
 
 
 FILLER = {"v1.0": 1.0, "v1.1": 0.5 + 2.0**-23}  # score of a false link that stands for a missed vertex
@@ -305,7 +307,7 @@ _RELEASES = {"v1.0": "v1.0 and v2.0", "v1.1": "v1.1 and v2.1"}
 _TOP_COLUMNS = ("precision", "vertices")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _Vertices:
     """Lanes, and the lanes or traffic elements that they are linked with, numbered one after the other."""
 
@@ -373,14 +375,14 @@ def _top_score(kind: str, groups: Groups, protocol: Protocol, setting: object) -
             vertices.lanes.groups.bounds,
             vertices.columns.groups.bounds + vertices.shift,
             own.rules == "v1.0",
-            vertices.confidence,
-            vertices.order,
-            vertices.nearest,
-            vertices.hits(number),
-            vertices.links_of_truth,
-            vertices.scored_links,
-            FILLER[own.rules],
-            sums,
+            confidence=vertices.confidence,
+            own=vertices.order,
+            nearest=vertices.nearest,
+            hit=vertices.hits(number),
+            true_links=vertices.links_of_truth,
+            links=vertices.scored_links,
+            filler=FILLER[own.rules],
+            out=sums,
         )
     return at_lanes(groups, sums)
 
@@ -417,10 +419,10 @@ class TopSettings(Settings):
         "centrelines", word="top lanes", help="Whether lanes are compared as centrelines or as lane segments."
     )
     thresholds: tuple[float, ...] = thresholds_of((1.0, 2.0, 3.0), word="top thresholds")
-    strict: bool = setting(True, help="Whether a match needs a distance below the threshold, not equal to it.")
-    relaxed: bool = setting(True, help=RELAXED)
+    strict: bool = setting(default=True, help="Whether a match needs a distance below the threshold, not equal to it.")
+    relaxed: bool = setting(default=True, help=RELAXED)
     prefilter: float | None = setting(3.0, unit="m", check=check_length, help=PREFILTER)
-    drop_closing: bool = setting(True, help=DROP_CLOSING)
+    drop_closing: bool = setting(default=True, help=DROP_CLOSING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -452,8 +454,9 @@ TOP_LL = _top_row("top_ll", "TOP_ll", SUCCESSOR, settings=TopSettings)
 TOP_LT = _top_row("top_lt", "TOP_lt", CONTROLLED_BY, settings=TopTrafficSettings)
 
 
+# Lanes are compared at -50, -49, ... 49 m, as in the public evaluator (f_score.py).
 FIRST = -50.0  # metres: the first place lies behind the vehicle
-PLACES = 100
+PLACES = 100  # a metre apart
 _COLUMNS = ("found", "right", "true", "predicted")
 
 
@@ -475,7 +478,16 @@ def _score(groups: Groups, protocol: Protocol, setting: object) -> Floats:
         points = np.ascontiguousarray(points[[1, 0, *range(2, len(points))]])
     counts = np.zeros((len(lanes.bounds), len(_COLUMNS)))
     own = protocol.settings["f_lane"]
-    matched_lanes(points, lanes.polylines.offsets, lanes.bounds, FIRST, PLACES, own.apart, own.share, counts)
+    matched_lanes(
+        points,
+        lanes.polylines.offsets,
+        lanes.bounds,
+        first=FIRST,
+        places=PLACES,
+        apart=own.apart,
+        share=own.share,
+        out=counts,
+    )
     return at_lanes(groups, counts)
 
 
@@ -504,8 +516,8 @@ F_LANE = _metric(
     symbol="F",
     values=(
         Value(key="f_lane", part="", title="F", role="main"),
-        Value("f_lane_precision", "precision", "precision"),
-        Value("f_lane_recall", "recall", "recall"),
+        Value(key="f_lane_precision", part="precision", title="precision"),
+        Value(key="f_lane_recall", part="recall", title="recall"),
     ),
     rows=SumRows(_COLUMNS, _score, _values),
     settings_type=FLaneSettings,

@@ -10,7 +10,7 @@ from mapgauge.protocols.protocol import Protocol
 
 def protocols_of_openlane() -> Iterable[Protocol]:
     """Yield the protocols of OpenLane-V2."""
-    lanes = Protocol("", classes=(LANE,), closed=False, directed=True, ties="file")
+    lanes = Protocol(name="", classes=(LANE,), closed=False, directed=True, ties="file")
     rules = {"strict": True, "interpolation": "11-point"}
     yield lanes.replace(
         name="openlanev2",

@@ -31,7 +31,7 @@ from mapgauge.typing import Floats, Indices, Progress
 _GAINS = (-1.0, 1.0)  # two values of PLD, from 0 to 1, differ by at most 1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Changes:
     """What predictions make of a prior map.
 

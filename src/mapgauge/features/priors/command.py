@@ -179,7 +179,8 @@ class SplitByChange(Document):
         first = next(iter(self.methods.values()))
         settings = f"cutoff {first.protocol.cutoffs[0]:g} m, {first.protocol.sampling_in_words}"
         title = f"PLD by change ({settings}), and the gain over a copy ({first.level:.0%} of draws of {first.units})"
-        yield out.Table(title, *cells_of(dict(self.methods)), 2)
+        header, rows = cells_of(dict(self.methods))
+        yield out.Table(title=title, header=header, rows=rows, fixed=2)
         for sentence in _rules(first):
             yield Line(sentence)
         yield self._detection(first.floor)
@@ -198,7 +199,7 @@ class SplitByChange(Document):
                 counts = [str(row[key]) for key in ("state", "true", "stated", "right")]
                 shares = ["-" if row[key] is None else f"{row[key]:.3f}" for key in ("precision", "recall", "f1")]
                 rows.append([called, *counts, *shares])
-        return out.Table(f"Changes of the prior, from a confidence of {floor:g}", head, rows, fixed=2)
+        return out.Table(title=f"Changes of the prior, from a confidence of {floor:g}", header=head, rows=rows, fixed=2)
 
     def _by_labels(self) -> Iterator[Piece]:
         """Return the scores by the labels of the files, if files have some."""
@@ -208,7 +209,7 @@ class SplitByChange(Document):
         kinds = [(score, key) for score, values in next(iter(labels.values())).items() for key in values]
         rows = [[called, *(f"{of[score][key]:.3f}" for score, key in kinds)] for called, of in labels.items()]
         head = ["of", *(f"{_LABELS[score]} {key} ↑" for score, key in kinds)]
-        yield out.Table("Changes by the labels in the files", head, rows, fixed=1)
+        yield out.Table(title="Changes by the labels in the files", header=head, rows=rows, fixed=1)
 
     def to_dict(self) -> Any:
         """Return all values of each method."""

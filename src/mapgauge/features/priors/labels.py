@@ -65,7 +65,10 @@ def scores_of_labels(
             for side, flags in zip((predictions, truth), rows, strict=True)
         )
         accuracy[kind] = mean_accuracy(true, said)
-    return {"mapc": _with_mean(_precisions(predictions, truth, protocol, *labels)), "macc": _with_mean(accuracy)}
+    return {
+        "mapc": _with_mean(_precisions(predictions, truth, protocol, of_x=labels[0], of_y=labels[1])),
+        "macc": _with_mean(accuracy),
+    }
 
 
 def _kinds(text: str) -> frozenset[str]:

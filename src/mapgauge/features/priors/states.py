@@ -84,8 +84,8 @@ def match(x: MapFrames, y: MapFrames, protocol: Protocol) -> Matched:
     closed = np.zeros(len(x.polylines), np.bool_)
     closed[groups.row[of_x]] = groups.closed[of_x] | groups.closed[of_y]
     rows = np.flatnonzero(closed)
-    apart[rows] = _denser_distances(x, y, rows, partner[rows], protocol)
-    return Matched(groups, partner, distances, apart)
+    apart[rows] = _denser_distances(x, y, rows, of_y=partner[rows], protocol=protocol)
+    return Matched(groups, partner, distances, apart=apart)
 
 
 def _denser_distances(x: MapFrames, y: MapFrames, of_x: Indices, of_y: Indices, protocol: Protocol) -> Floats:
@@ -110,7 +110,13 @@ def _distances(groups: Groups, pairs: Indices, protocol: Protocol) -> Floats:
         return np.empty(0)
     long = kernels.sospa.is_long(groups.lines, groups.closed)
     distances: Floats = kernels.sospa.values_of_pairs(
-        groups.lines, groups.closed, pairs, protocol.directed, protocol.cutoffs[0], protocol.order, long
+        groups.lines,
+        groups.closed,
+        pairs,
+        directed=protocol.directed,
+        cutoff=protocol.cutoffs[0],
+        order=protocol.order,
+        long=long,
     )[1]
     return distances
 
@@ -192,7 +198,7 @@ def _near(x: MapFrames, prior: MapFrames, matched: Matched, changed: Flags, prot
         distance = _distances(groups, pairs, protocol)
         rows = groups.row[pairs]
         closed = np.flatnonzero(groups.closed[pairs].any(axis=1) & (distance < 1.0))  # at 1, all points are too far
-        distance[closed] = _denser_distances(x, prior, rows[closed, 0], rows[closed, 1], protocol)
+        distance[closed] = _denser_distances(x, prior, rows[closed, 0], of_y=rows[closed, 1], protocol=protocol)
         near[rows[distance <= same, 0]] = True
     return near
 

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,7 +61,7 @@ def diff(options: DiffOptions) -> None:
 
     apart = differences(first, second)
     values = _values(first, second)
-    emit(options, DifferencesOfResults(names, apart, values, walked if options.explain else None))
+    emit(options, DifferencesOfResults(names, apart, values, walk=walked if options.explain else None))
 
 
 @dataclass(frozen=True)
@@ -76,12 +77,12 @@ class DifferencesOfResults(Document):
         """Return what differs, the values, and what each step adds."""
         if self.apart:
             rows = [[row.name, row.first, row.second] for row in self.apart]
-            yield Table("What differs", ["", *self.names], rows, fixed=3)
+            yield Table(title="What differs", header=["", *self.names], rows=rows, fixed=3)
         else:
             yield Line("The results have the same settings, inputs and version")
         if self.values:
             rows = [[row["key"], row["class"], number(row["first"]), number(row["second"])] for row in self.values]
-            yield Table("Values", ["value", "class", *self.names], rows, fixed=2)
+            yield Table(title="Values", header=["value", "class", *self.names], rows=rows, fixed=2)
         else:
             yield Line("The results have no metric in common")
         if self.walk is not None:
@@ -104,12 +105,12 @@ def _values(first: "Results", second: "Results") -> list[dict[str, Any]]:
     from mapgauge.metrics.table import METRICS
 
     one, two = (method.classes | {"mean": method.mean} for method in (first, second))
-    return [
-        {"key": key, "class": name, "first": one[name][key], "second": two[name][key]}
-        for key in (METRICS[name].main.key for name in first.metrics if name in second.metrics)
-        for name in one
-        if name in two and key in one[name] and key in two[name]
-    ]
+    keys = [METRICS[name].main.key for name in first.metrics if name in second.metrics]
+    rows = []
+    for key, name in product(keys, one):
+        if name in two and key in one[name] and key in two[name]:
+            rows.append({"key": key, "class": name, "first": one[name][key], "second": two[name][key]})
+    return rows
 
 
 def _steps(names: Sequence[str], walk: "Explanation") -> Iterator[Piece]:
@@ -120,7 +121,7 @@ def _steps(names: Sequence[str], walk: "Explanation") -> Iterator[Piece]:
     first, last = ([number(value, DIGITS) for value in values.values()] for values in (walk.begin, walk.end))
     steps = [[*step[:3], *(f"{column[k]:+}" for column in added)] for k, step in enumerate(walk.steps)]
     rows = [[names[0], "", "", *first], *steps, [names[1], "", "", *last]]
-    yield Table("Step by step, mean over classes", ["step", "from", "to", *walk.begin], rows, fixed=3)
+    yield Table(title="Step by step, mean over classes", header=["step", "from", "to", *walk.begin], rows=rows, fixed=3)
     if walk.left_out:
         yield Line(f"Without a value on the way: {', '.join(walk.left_out)}")
     yield Line("The steps add up to the difference. What a step adds depends on the steps before it")
@@ -168,7 +169,7 @@ class PublishedValues(Document):
             yield Line("No published value may be compared with these results")
         others = [row for row in self.values if row.reasons]
         header = ["values", "metrics", "methods", "because of"]
-        yield Table(f"{len(others)} may not", header, _grouped(others), fixed=4)
+        yield Table(title=f"{len(others)} may not", header=header, rows=_grouped(others), fixed=4)
         yield Line("`mapgauge list published --json --like RESULTS` has the reasons of each value")
 
     def to_dict(self) -> Any:
@@ -213,7 +214,7 @@ def _published_table(title: str, rows: "Sequence[Published]", *, own: bool = Fal
         if own:
             values.append(number(row.own, digits=1))
         body.append([row.method, row.variant, *settings, *values, row.note, row.source])
-    return Table(title, header, body, fixed=len(header))
+    return Table(title=title, header=header, rows=body, fixed=len(header))
 
 
 def _rules_in_words(row: "Published") -> str:

@@ -180,7 +180,7 @@ def _values(state: _State, metrics: tuple[str, ...], workers: int | None) -> dic
             settings.setdefault(metric, {})[name] = value
         elif key not in _DATA:
             shared[key] = value
-    protocol = Protocol("the protocol of a step", **shared, settings=settings)
+    protocol = Protocol(name="the protocol of a step", **shared, settings=settings)
     x, y = (_picked(state[side], state["tokens"]) for side in _SIDES)
     return _main(evaluate_frames(x, y, protocol, metrics=metrics, unknown="ignore", workers=workers), metrics)
 

@@ -23,7 +23,7 @@ _OF_GLOBAL_MAPS = "gap"
 _OF_PLD = ("cutoffs", "order")  # without an effect on scores of hits
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Published:
     """A published value, in per cent. Papers print PLD as a share, here 0.893 is 89.3."""
 

@@ -63,7 +63,8 @@ class MasksCompared(Document):
     def text(self) -> Iterator[Piece]:
         """Return one table."""
         title = f"IoU of masks, {self.protocol}, pixels of all frames pooled"
-        yield out.Table(title, *self.measured.cells(), 1)
+        header, rows = self.measured.cells()
+        yield out.Table(title=title, header=header, rows=rows, fixed=1)
 
     def to_dict(self) -> Any:
         """Return all values."""

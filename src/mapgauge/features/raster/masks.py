@@ -38,7 +38,7 @@ class _File(msgspec.Struct):
     results: dict[str, _MaskFrame]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MaskIou:
     """IoU of masks, over the pixels of all frames."""
 
@@ -140,11 +140,20 @@ def mask_iou(masks: Masks, truth: Frames, protocol: str | Protocol) -> MaskIou:
             if end > first:
                 offsets = drawing.offsets[first : end + 1]
                 filled = drawing.filled[first:end]
-                draw(image, drawing.points, offsets, filled, own.thickness, own.spread // 2)
+                draw(image, drawing.points, offsets, filled=filled, thickness=own.thickness, reach=own.spread // 2)
             predicted = labels == c + 1
             counts[c] += np.count_nonzero(predicted & (image > 0)), np.count_nonzero(predicted), np.count_nonzero(image)
     missing = sum(token not in given for token in y.tokens)
-    return MaskIou(name, settings, settings.classes, missing, *counts.T)
+    both, predicted, true = counts.T
+    return MaskIou(
+        name=name,
+        protocol=settings,
+        class_names=settings.classes,
+        frames_missing=missing,
+        shared=both,
+        predicted=predicted,
+        true=true,
+    )
 
 
 def _without_lines(frames: MapFrames) -> MapFrames:

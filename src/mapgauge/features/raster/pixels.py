@@ -49,7 +49,7 @@ class DrawingSettings(Settings):
         1, unit="px", check=_check_size, help="Size of the square that each pixel becomes after drawing (MapVR: 5)."
     )
     filled: tuple[str, ...] = setting((), help="Classes that are drawn as filled polygons.")
-    cut: bool = setting(False, help="Whether lines are cut at the region before they are drawn (HDMapNet).")
+    cut: bool = setting(default=False, help="Whether lines are cut at the region before they are drawn (HDMapNet).")
 
     def __post_init__(self) -> None:
         """Refuse a grid that has not two sides, and a square without a middle."""

@@ -11,8 +11,8 @@ def protocols_of_rasters() -> Iterable[Protocol]:
     crossings = {"filled": ("ped_crossing",)}
     mapvr = crossings | {"pixels": (480, 240), "forward": "rows", "rounding": "nearest", "thickness": 1, "spread": 5}
     yield Protocol(
-        "mapvr-60x30",
-        "MapVR's raster AP and frame IoU: 0.125 m a pixel, lines 5 pixels wide, crossings filled",
+        name="mapvr-60x30",
+        about="MapVR's raster AP and frame IoU: 0.125 m a pixel, lines 5 pixels wide, crossings filled",
         region=(60.0, 30.0),
         settings={"raster_ap": mapvr, "raster_frame_iou": mapvr},
     )
@@ -23,27 +23,26 @@ def protocols_of_rasters() -> Iterable[Protocol]:
         ("pmapnet-240x60", (240.0, 60.0), (800, 200)),
     ):
         metres = region[0] / pixels[0]
-        also = ""
+        whose = "P-MapNet's IoU"
         if name.startswith("hdmapnet"):
-            also = ", also P-MapNet's"
+            whose = "HDMapNet's IoU, also P-MapNet's"
         yield Protocol(
-            name,
-            f"{'HDMapNet' if also else 'P-MapNet'}'s IoU{also}: {metres:g} m a pixel, lines and outlines of crossings "
-            "of thickness 5",
+            name=name,
+            about=f"{whose}: {metres:g} m a pixel, lines and outlines of crossings of thickness 5",
             region=region,
             settings={"raster_iou": wide | {"pixels": pixels}},
         )
     for size, (region, _) in REGIONS.items():
         words = f"{region[0] / 200:g} m a pixel, lines of thickness 3"
         yield Protocol(
-            f"maptracker-iou-{size}",
-            f"MapTracker's IoU: {words}, crossings filled, one class a pixel in predictions",
+            name=f"maptracker-iou-{size}",
+            about=f"MapTracker's IoU: {words}, crossings filled, one class a pixel in predictions",
             region=region,
             settings={"raster_iou": crossings | {"covers": True}},
         )
         yield Protocol(
-            f"streammapnet-iou-{size}",
-            f"StreamMapNet's IoU: {words}, crossings as outlines",
+            name=f"streammapnet-iou-{size}",
+            about=f"StreamMapNet's IoU: {words}, crossings as outlines",
             region=region,
             settings={"raster_iou": {}},
         )

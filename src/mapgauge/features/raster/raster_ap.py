@@ -44,8 +44,17 @@ def _hits(groups: Groups, protocol: Protocol) -> Bits:
     own: RasterApSettings = protocol.settings["raster_ap"]
     drawing = in_pixels(groups, protocol, own)
     ious = np.empty(groups.pairs)
+    rows, columns = own.shape
     kernels.instance_ious(
-        drawing.points, drawing.offsets, drawing.filled, groups.bounds, *own.shape, own.thickness, own.spread // 2, ious
+        drawing.points,
+        drawing.offsets,
+        drawing.filled,
+        bounds=groups.bounds,
+        rows=rows,
+        columns=columns,
+        thickness=own.thickness,
+        reach=own.spread // 2,
+        ious=ious,
     )
     place = np.empty(len(groups.confidence), np.int64)
     place[groups.by_confidence] = np.arange(len(place))
@@ -53,7 +62,9 @@ def _hits(groups: Groups, protocol: Protocol) -> Bits:
     filled = np.isin(groups.label, [k for k, name in enumerate(groups.names) if name in own.filled])
     thresholds = np.array(own.thresholds) + own.filled_extra * filled[:, None]
     hits = np.zeros(len(groups.confidence), np.uint16)
-    kernels.match_greedily(ious, groups.bounds, groups.by_confidence, considered, thresholds, hits)
+    kernels.match_greedily(
+        ious, groups.bounds, groups.by_confidence, considered=considered, thresholds=thresholds, hits=hits
+    )
     return hits
 
 

@@ -21,7 +21,7 @@ class RasterIouSettings(DrawingSettings):
 
     floors: tuple[float, ...] = setting((0.4,), check=check_share, word="floor", help=FLOOR)
     covers: bool = setting(
-        False, help="Whether a pixel has one class: predictions hide those of earlier classes (MapTracker)."
+        default=False, help="Whether a pixel has one class: predictions hide those of earlier classes (MapTracker)."
     )
 
 
@@ -41,17 +41,19 @@ def shared_pixels(groups: Groups, protocol: Protocol, own: DrawingSettings, floo
     sizes = np.diff(drawing.offsets)
     ends = np.searchsorted(groups.side[drawing.instance[kept]], np.arange(2 * len(groups.bounds) + 1))
     counts = np.zeros((len(groups.bounds), 3), np.int64)
+    rows, columns = own.shape
     kernels.count_shared(
         drawing.points[np.repeat(kept, sizes)],
         np.append(0, sizes[kept].cumsum()),
         drawing.filled[kept],
-        np.stack([ends[:-1:2], ends[1::2], ends[2::2]], axis=1),
-        groups.frame,
-        *own.shape,
-        own.thickness,
-        own.spread // 2,
-        covers,
-        counts,
+        bounds=np.stack([ends[:-1:2], ends[1::2], ends[2::2]], axis=1),
+        frame=groups.frame,
+        rows=rows,
+        columns=columns,
+        thickness=own.thickness,
+        reach=own.spread // 2,
+        covers=covers,
+        counts=counts,
     )
     return counts
 
@@ -89,8 +91,8 @@ RASTER_IOU = Metric(
     lower_is_better=False,
     values=(
         Value(key="raster_iou", part="", title="IoU", role="main"),
-        Value("raster_recall", "recall", "recall of pixels", lower_is_better=False),
-        Value("raster_precision", "precision", "precision of pixels", lower_is_better=False),
+        Value(key="raster_recall", part="recall", title="recall of pixels", lower_is_better=False),
+        Value(key="raster_precision", part="precision", title="precision of pixels", lower_is_better=False),
     ),
     rows=SumRows(("shared", "predicted", "true"), _pooled, _pooled_values),
     setting=Setting("floors", "floor", ""),

@@ -41,7 +41,7 @@ def true_lines(side: MapFrames, strips: list[Floats], matched: Sequence[bool] | 
     else:
         texts = [FOUND if flag else MISSED for flag in matched]
     count = len(strips)
-    return DrawnLines(strips, colours_of_texts(texts), np.full(count, TRUTH_RADIUS), np.arange(count))
+    return DrawnLines(strips, colours_of_texts(texts), np.full(count, TRUTH_RADIUS), instance=np.arange(count))
 
 
 def predicted_lines(side: MapFrames, frames: Sequence[Assignment], motions: Floats, *, compared: bool) -> DrawnLines:
@@ -78,7 +78,7 @@ def predicted_lines(side: MapFrames, frames: Sequence[Assignment], motions: Floa
                 radii += [_HALF * stroke_width(line.confidence)] * len(pieces)
                 instance += [row] * len(pieces)
             row += 1
-    return DrawnLines(strips, colours_of_texts(texts), np.array(radii), np.array(instance, np.int64))
+    return DrawnLines(strips, colours_of_texts(texts), np.array(radii), instance=np.array(instance, np.int64))
 
 
 def dashes(points: Points) -> list[Points]:

@@ -90,7 +90,7 @@ def record(
     results.need_data()
     results = results.of_frames(_in_time(results))
     for section in sections():
-        (results,) = section.prepared([results], None)
+        (results,) = section.prepared([results], wanted=None)
     rig = None
     if images is not None:
         rig = open_rig(images, results.tokens, results.scenes)
@@ -178,12 +178,13 @@ class _Writer:
     def _cameras(self, blocks: Sequence[range]) -> list[str]:
         """Return the cameras as parts of paths, from one frame of each block."""
         if self.rig is None:
-            rigs = []
-        else:
-            rigs = [self.rig.frame(self.results.tokens[block.start]) for block in blocks]
-        return list(
-            dict.fromkeys(self._part(image.camera) for frame in rigs if frame is not None for image in frame.images)
-        )
+            return []
+        cameras: dict[str, None] = {}  # in the order in which they occur
+        for block in blocks:
+            frame = self.rig.frame(self.results.tokens[block.start])
+            if frame is not None:
+                cameras |= dict.fromkeys(self._part(image.camera) for image in frame.images)
+        return list(cameras)
 
     def _part(self, name: str) -> str:
         """Return a name as a part of the path of an entity, in which some signs have a meaning."""

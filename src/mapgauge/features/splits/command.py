@@ -159,7 +159,7 @@ class OverlapOfSplits(Document):
         measured = counted(about["frames"], "validation frame", form=",")
         against = counted(about["training_frames"], "training frame", form=",")
         title = f"From {measured} to the nearest of {against}"
-        return out.Table(title, ["distance in", "25 %", "median", "75 %"], rows, fixed=1)
+        return out.Table(title=title, header=["distance in", "25 %", "median", "75 %"], rows=rows, fixed=1)
 
     def _errors(self, name: str, of: "Joint") -> Iterator[Piece]:
         """Return the error of one method over both distances."""
@@ -188,7 +188,7 @@ class OverlapOfSplits(Document):
 def _by_distance(title: str, sliced: "Slices") -> out.Table:
     """Return the first table of values by groups of frames."""
     header, body = sliced.tables()[0]
-    return out.Table(title, header, body, fixed=1)
+    return out.Table(title=title, header=header, rows=body, fixed=1)
 
 
 def _with_poses_of(methods: "Sequence[Results]", frames: "MapFrames") -> "MapFrames":
@@ -322,7 +322,7 @@ class ProposedSplits(Document):
         names = list(made.splits)
         rows = [["frames", *(f"{len(made.splits[name]):,}" for name in names)]]
         rows += [[group, *(f"{shares_of[name]:.1%}" for name in names)] for group, shares_of in made.balance.items()]
-        yield out.Table("Shares of the frames of each group", ["", *names], rows, fixed=1)
+        yield out.Table(title="Shares of the frames of each group", header=["", *names], rows=rows, fixed=1)
         for (first, second), metres in made.nearest.items():
             apart = "in different cities"
             if isfinite(metres):
@@ -405,7 +405,7 @@ class ThinnedFrames(Document):
         """Return the diversity of both."""
         rows = [[called, f"{len(tree.tokens):,}", f"{tree.total:.2f}"] for called, tree in self.trees.items()]
         title = "Diversity: the length of the minimum spanning tree"
-        yield out.Table(title, ["frames", "number", "diversity"], rows, fixed=1)
+        yield out.Table(title=title, header=["frames", "number", "diversity"], rows=rows, fixed=1)
         left = counted(len(self.left_out), "frame is", "frames are", form=",")
         yield Line(f"{left} left out, within {self.radius:g} of a kept frame")
 

@@ -1,16 +1,21 @@
 """Draws what ``mapgauge.splits`` measured: the places of both sets, and the error over the distances."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import cycle
+from typing import NamedTuple
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from numpy.typing import NDArray
 
 from mapgauge.errors import InvalidInput
 from mapgauge.features.splits.joint import CLOSE, Joint
 from mapgauge.features.splits.overlap import SplitOverlap
 from mapgauge.metrics.table import COLOURS, title_of
+from mapgauge.results.intervals import Estimate
+from mapgauge.typing import Floats
 from mapgauge.views.figures.style import (
     HEIGHT,
     INK,
@@ -45,59 +50,98 @@ def splits(
         ax: Axes to draw into, one for each panel; None makes a new figure.
     """
     methods = dict(joint or {})
-    if overlap.positions is not None:
-        cities = sorted(set(overlap.cities[1]))
-    else:
-        cities = []
     keys = {of.key for of in methods.values()}
     if len(keys) > 1:
         raise InvalidInput(f"the methods must have the same value, got {', '.join(sorted(keys))}")
-    groups = sorted({name for of in methods.values() if of.place for name in of.place.estimates}, reverse=True)
+    cities = []
+    if overlap.positions is not None:
+        cities = sorted(set(overlap.cities[1]))
+    groups = _groups(methods)
     panels = len(cities) + bool(methods) + bool(groups)
     if not panels:
         raise InvalidInput("nothing to draw: the frames have no poses, and no method is given")
     sheet = canvas(look().page * max(panels / 4, 1.0), HEIGHT * look().room, panels, ax=ax)
-    axes = list(sheet.axes)
     handles = []
+    of_cities = sheet.axes[: len(cities)]
+    of_errors = sheet.axes[len(cities) :]
+
     if overlap.positions is not None and overlap.place is not None:
-        near = overlap.place < CLOSE
-        sides = [
-            (overlap.positions[k], np.array(overlap.cities[k], object), shown, colour, size, label)
-            for k, shown, colour, size, label in (
-                (0, np.ones(len(overlap.positions[0]), np.bool_), PALE, 1.0, "training"),
-                (1, ~near, COLOURS[0], 3.0, "validation"),
-                (1, near, COLOURS[1], 3.0, f"validation, closer than {CLOSE:g} m"),
-            )
-        ]
-        for city in cities:
-            at = axes.pop(0)
-            for points, cities_of_points, shown, colour, size, _ in sides:
-                some = points[shown & (cities_of_points == city)]
-                at.plot(some[:, 0], some[:, 1], ".", color=colour, markersize=size)
-            plain(at)
-            at.set_aspect("equal", "datalim")
-            at.set_xlabel(f"x (m){', ' if city else ''}{city}", fontsize=look().normal, color=INK)
-            at.set_ylabel("y (m)", fontsize=look().normal, color=INK)
-        handles += [Line2D([], [], color=side[3], marker=".", linestyle="", label=side[5]) for side in sides]
+        dots = _dots(overlap, overlap.positions, overlap.place)
+        for axes, city in zip(of_cities, cities, strict=True):
+            _draw_city(axes, dots, city)
+        handles += [Line2D([], [], color=one.colour, marker=".", linestyle="", label=one.label) for one in dots]
+
     for (name, of), colour, marker in zip(methods.items(), cycle(COLOURS[2:]), cycle(MARKERS), strict=False):
         handles.append(Line2D([], [], color=colour, marker=marker, markersize=3, label=name))
-        for panel, sliced in zip(axes, (of.shape, of.place), strict=False):
-            if sliced is None:
-                values = {}
-            else:
+        for axes, sliced in zip(of_errors, (of.shape, of.place), strict=False):
+            if sliced is not None:
                 values = {key: by["mean"][of.key] for key, by in sliced.estimates.items()}
-            middles = [float(groups.index(key)) if key in groups else _middle(key) for key in values]
-            heights = [value.value for value in values.values()]
-            panel.plot(middles, heights, color=colour, marker=marker, markersize=3)
-            for middle, value in zip(middles, values.values(), strict=True):
-                if np.isfinite(value.low):
-                    panel.plot([middle] * 2, [value.low, value.high], color=colour, linewidth=0.7, alpha=0.6)
-    for panel, label in zip(axes, ("distance in shape (PLD)", "distance in place"), strict=False):
-        dress(panel, label, title_of(*keys))
+                _draw_errors(axes, values, groups, colour=colour, marker=marker)
+    for axes, label in zip(of_errors, ("distance in shape (PLD)", "distance in place"), strict=False):
+        dress(axes, label, title_of(*keys))
     if groups:
-        axes[-1].set_xticks(range(len(groups)), groups)
-    sheet.legend(handles, 5)
+        of_errors[-1].set_xticks(range(len(groups)), groups)
+    sheet.legend(handles, most=5)
     return sheet.finished(title)
+
+
+class _Dots(NamedTuple):
+    """Frames that are drawn as dots of one kind."""
+
+    points: Floats  # (frames, 2): positions in the world, in metres
+    cities: NDArray[np.object_]  # (frames,)
+    colour: str
+    size: float
+    label: str
+
+
+def _groups(methods: Mapping[str, Joint]) -> list[str]:
+    """Return the groups of frames by their distance in place."""
+    names: set[str] = set()
+    for of in methods.values():
+        if of.place:
+            names.update(of.place.estimates)
+    return sorted(names, reverse=True)
+
+
+def _dots(overlap: SplitOverlap, positions: tuple[Floats, Floats], place: Floats) -> tuple[_Dots, ...]:
+    """Return the training frames, the validation frames, and the validation frames close to training frames."""
+    training, validation = positions
+    cities_of_training, cities_of_validation = (np.array(cities, object) for cities in overlap.cities)
+    near = place < CLOSE
+    return (
+        _Dots(training, cities_of_training, PALE, size=1.0, label="training"),
+        _Dots(validation[~near], cities_of_validation[~near], COLOURS[0], size=3.0, label="validation"),
+        _Dots(
+            validation[near],
+            cities_of_validation[near],
+            COLOURS[1],
+            size=3.0,
+            label=f"validation, closer than {CLOSE:g} m",
+        ),
+    )
+
+
+def _draw_city(axes: Axes, dots: Sequence[_Dots], city: str) -> None:
+    """Draw the frames of one city."""
+    for one in dots:
+        some = one.points[one.cities == city]
+        axes.plot(some[:, 0], some[:, 1], ".", color=one.colour, markersize=one.size)
+    plain(axes)
+    axes.set_aspect("equal", "datalim")
+    axes.set_xlabel(f"x (m){', ' if city else ''}{city}", fontsize=look().normal, color=INK)
+    axes.set_ylabel("y (m)", fontsize=look().normal, color=INK)
+
+
+def _draw_errors(
+    axes: Axes, values: Mapping[str, Estimate], groups: Sequence[str], *, colour: str, marker: str
+) -> None:
+    """Draw the values of one method over the distance, with their intervals. Bins are drawn at their middles."""
+    middles = [float(groups.index(key)) if key in groups else _middle(key) for key in values]
+    axes.plot(middles, [value.value for value in values.values()], color=colour, marker=marker, markersize=3)
+    for middle, value in zip(middles, values.values(), strict=True):
+        if np.isfinite(value.low):
+            axes.plot([middle] * 2, [value.low, value.high], color=colour, linewidth=0.7, alpha=0.6)
 
 
 def _middle(name: str) -> float:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mapgauge.kernels.lines import Lines
 
 CELLS_OF_CUTOFF = 6  # cells of the raster along the cutoff; more make bounds tighter and rasters larger
-MOST_CELLS = 1_000_000
+MOST_CELLS = 1_000_000  # of a raster; in a larger region, cells are larger
 STEP = 32  # frames that are compared together
 BLOCK = 64  # frames whose neighbours are searched before they are kept
 SECONDS = 10  # between two writes of the file of a search
@@ -100,7 +100,7 @@ def neighbours(
     ['scene-0001-2', 'scene-0001-4']
     """
     settings = protocol_of(protocol)
-    count = check_whole("count", count, 1)
+    count = check_whole("count", count, least=1)
     x = prepared_truth(frames, settings)
     y = None
     if among is not None:
@@ -176,9 +176,9 @@ def neighbours_of_prepared(
         if progress is not None:
             progress(min((done + finished) * block, len(chosen)), len(chosen))
 
-    in_threads(search, left, workers, advance)
+    in_threads(search, left, workers, progress=advance)
     named = tuple(x.tokens[frame] for frame in chosen)
-    return Neighbours(named, y.tokens, state.nearest, state.distance, int(state.compared.sum()))
+    return Neighbours(named, y.tokens, state.nearest, distance=state.distance, compared=int(state.compared.sum()))
 
 
 def _check_axes(frames: MapFrames, among: MapFrames) -> None:
@@ -203,7 +203,7 @@ def prepared_truth(frames: Frames, protocol: Protocol) -> MapFrames:
         raise InvalidInput(
             f"similar frames need a protocol with PLD of order 1, got {protocol.name}", remedy="Use paper-60x30"
         )
-    truth = loaded(frames).with_ignore(None)
+    truth = loaded(frames).with_ignore(ignore=None)
     if truth.confidence is not None:
         raise InvalidInput(
             f"{truth.name or 'the frames'}: neighbours are frames with similar truth, and these are predictions",
@@ -212,7 +212,7 @@ def prepared_truth(frames: Frames, protocol: Protocol) -> MapFrames:
     if protocol.boxes and protocol.classes is not None:  # boxes in images say nothing about places
         lines = [name for name in protocol.classes if name not in protocol.boxes]
         protocol = protocol.replace(classes=lines, boxes=())
-    _, prepared = prepare(truth.with_confidence(1.0), truth, protocol, "error")
+    _, prepared = prepare(truth.with_confidence(1.0), truth, protocol, unknown="error")
     if len(truth.frame) and not len(prepared.frame):  # all frames would be the same
         raise InvalidInput(
             f"{truth.name or 'the truth'}: no lines of {', '.join(prepared.classes)}, the classes of {protocol.name}",
@@ -264,7 +264,7 @@ class _Search:
                 self._saved = monotonic()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class FrameIndex:
     """Two sets of frames, resampled, with what bounds and distances between them need."""
 
@@ -304,7 +304,7 @@ class FrameIndex:
         cell = max(protocol.cutoffs[0] / CELLS_OF_CUTOFF, float(np.sqrt(np.prod(high - low) / MOST_CELLS)))
         width, height = (np.floor((high - low) / cell).astype(int) + 1).tolist()
         cells = np.empty(points.shape[1], np.int32)
-        write_cells(points, low, cell, width, height, cells)
+        write_cells(points, low, cell, width=width, height=height, cells=cells)
         closed = np.concatenate([g.closed for g in groups])
         rank = np.argsort(np.argsort(np.array(y.tokens)))
         others = others + len(groups[0].closed)
@@ -327,15 +327,38 @@ class FrameIndex:
         """Return lower bounds of the distances from a frame of the first set to frames of the second."""
         from mapgauge.features.splits.kernels import bound_distances, draw_distances
 
+        start, stop = self.ends
+        half = self.protocol.cutoffs[0] / 2
+        own = self.own[frame]
+        # A raster for each class: the distance of each cell to the lines of the frame, at most half of the cutoff. The
+        # last entry is for points outside.
         width, height = self.shape
-        half, (start, stop) = self.protocol.cutoffs[0] / 2, self.ends
-        rasters = np.full((self.own.shape[1], width * height + 1), half)
-        for k, (first, end) in enumerate(self.own[frame].tolist()):
-            raster = rasters[k, :-1].reshape(width, height)
-            draw_distances(self.lines.points, start, stop, first, end, self.corner, self.cell, half, raster)
+        rasters = np.full((len(own), width * height + 1), half)
+        for raster, (first, end) in zip(rasters, own.tolist(), strict=True):
+            draw_distances(
+                self.lines.points,
+                start,
+                stop,
+                first=first,
+                last=end,
+                corner=self.corner,
+                cell=self.cell,
+                half=half,
+                raster=raster[:-1].reshape(width, height),
+            )
         others = self.others[among]
         out = np.empty(len(others))
-        bound_distances(stop - start, self.own[frame], rasters, self.cells, start, stop, others, half, out)
+        bound_distances(
+            stop - start,
+            own,
+            rasters,
+            cells=self.cells,
+            start=start,
+            stop=stop,
+            others=others,
+            half=half,
+            out=out,
+        )
         return out
 
     def distances(self, frame: int | Indices, others: Indices) -> Floats:
@@ -349,7 +372,15 @@ class FrameIndex:
         bounds = np.stack([ends[0:-1:2], ends[1::2], ends[2::2]], axis=1)
         protocol = self.protocol
         ones = np.ones(len(rows))
-        scored = score_lines(lines, self.closed[rows], ones, bounds, protocol.directed, protocol.cutoffs[0], 1.0)
+        scored = score_lines(
+            lines,
+            self.closed[rows],
+            ones,
+            bounds=bounds,
+            directed=protocol.directed,
+            cutoff=protocol.cutoffs[0],
+            order=1.0,
+        )
         return normalised_pld(scored.sums.reshape(*x.shape[:2], scored.sums.shape[1]).sum(axis=1), 1.0)
 
     def nearest(self, frame: int, count: int, skipped: Flags) -> tuple[Indices, Floats, int]:

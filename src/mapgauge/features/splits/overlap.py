@@ -34,7 +34,7 @@ _CLEARLY = 1.4  # times as far; regions are usually twice as long as wide
 _ROWS = 64  # frames whose distances to all positions are in memory at once
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SplitOverlap:
     """The distances of validation frames to the nearest training frames."""
 
@@ -229,7 +229,7 @@ def _quartiles(first: MapFrames, second: MapFrames, partner: Indices) -> Floats:
             for a, i in enumerate(x):
                 for b, j in enumerate(y):
                     cyclic = bool(closed[i] or closed[j])
-                    cost[a, b] = kernels.frechet.frechet_both_shifted(lines, i, j, cyclic, False)
+                    cost[a, b] = kernels.frechet.frechet_both_shifted(lines, i, j, cyclic=cyclic, directed=False)
             costs += cost[kernels.assignment.cheapest_pairs(cost)].tolist()
         if costs:
             quartiles[v] = np.percentile(costs, (25, 50, 75))

@@ -1,6 +1,5 @@
 """``propose``: splits that are disjoint in space, and balanced by tags (such as city and weather) and by geometry."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -25,7 +24,7 @@ CELL = 200.0  # metres; the side of the squares that are given to one split
 _FAR_OFF = 0.05  # a share of a group that is farther from the wanted one is noted
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Proposal:
     """Token lists that are disjoint in space."""
 
@@ -130,17 +129,17 @@ def propose(
         for name, side in far_off[:1]
     ]
     scenes = scenes_of(frames)
-    if scenes is None:
-        parts = set()
-    else:
-        parts = {(scenes[frame], split[frame]) for frame in np.flatnonzero(kept)}
+    splits_of_scenes: dict[str, set[int]] = {}
+    if scenes is not None:
+        for frame in np.flatnonzero(kept).tolist():
+            splits_of_scenes.setdefault(scenes[frame], set()).add(int(split[frame]))
     return Proposal(
         splits={name: tuple(tokens[mask]) for name, mask in chosen.items()},
         dropped=tuple(tokens[~kept]),
         margin=margin,
         nearest=nearest,
         balance=balance,
-        cut_scenes=sum(count > 1 for count in Counter(scene for scene, _ in parts).values()),
+        cut_scenes=sum(len(several) > 1 for several in splits_of_scenes.values()),
         notes=tuple(notes),
     )
 
@@ -148,21 +147,34 @@ def propose(
 def _strata(frames: MapFrames, tags: Tags | None) -> dict[str, Any]:
     """Return groups of frames that splits should share evenly, as masks: all, by tags, and by geometry."""
     masks = {"all frames": np.ones(len(frames), np.bool_)}
-    if tags is None:
-        columns = {}
-    else:
-        columns = tag_columns(tags, frames.tokens, scenes_of(frames))
-    for name, column in columns.items():
-        if column.kind != "number":
-            for value in sorted({value for value in column.values if value is not None}, key=str):
-                if isinstance(value, bool):
-                    if value:
-                        called = name
-                    else:
-                        called = f"not {name}"
-                else:
-                    called = f"{name} {value}"
-                masks[called] = np.array([other == value for other in column.values])
+    if tags is not None:
+        masks |= _strata_of_tags(frames, tags)
+    return masks | _strata_of_geometry(frames)
+
+
+def _strata_of_tags(frames: MapFrames, tags: Tags) -> dict[str, Any]:
+    """Return the frames with each value of each tag. Tags that are numbers are left out."""
+    masks = {}
+    for name, column in tag_columns(tags, frames.tokens, scenes_of(frames)).items():
+        if column.kind == "number":
+            continue
+        values = {value for value in column.values if value is not None}
+        for value in sorted(values, key=str):
+            masks[_name_of(name, value)] = np.array([other == value for other in column.values])
+    return masks
+
+
+def _name_of(tag: str, value: object) -> str:
+    """Return the name of the frames with a value of a tag."""
+    if value is True:
+        return tag
+    if value is False:
+        return f"not {tag}"
+    return f"{tag} {value}"
+
+
+def _strata_of_geometry(frames: MapFrames) -> dict[str, Any]:
+    """Return thirds of the frames by the length of each class, the length of all lines, and how much lines curve."""
     coords = frames.polylines.coords
     offsets = frames.polylines.offsets
     length = kernels.resample.lengths_of(coords, offsets)
@@ -170,10 +182,12 @@ def _strata(frames: MapFrames, tags: Tags | None) -> dict[str, Any]:
     across = np.linalg.norm(coords[ends] - coords[offsets[:-1]], axis=1)
     measures = {name: np.where(frames.label == k, length, 0.0) for k, name in enumerate(frames.classes)}
     measures |= {"truth": length, "curvature": np.where(across > CLOSED_TOLERANCE, length - across, 0.0)}
+    masks = {}
     for name, of_lines in measures.items():
         of_frames = np.bincount(frames.frame, of_lines, minlength=len(frames))
         third = np.searchsorted(np.quantile(of_frames, (1 / 3, 2 / 3)), of_frames)
-        masks |= {f"{much} {name}": third == k for k, much in enumerate(("little", "some", "much"))}
+        for k, much in enumerate(("little", "some", "much")):
+            masks[f"{much} {name}"] = third == k
     return masks
 
 

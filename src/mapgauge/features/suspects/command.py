@@ -151,7 +151,9 @@ class SuspiciousPlaces(Document):
             header = [name for name in _HEADER if name not in _OF_PLACES]
         rows = [self._row(rank, place) for rank, place in enumerate(shown, start=1)]
         body = [[row[name] for name in header] for row in rows]
-        yield out.Table(f"{title}, those first where correcting the truth saves most", header, body, fixed=3)
+        yield out.Table(
+            title=f"{title}, those first where correcting the truth saves most", header=header, rows=body, fixed=3
+        )
         changes = [
             f"{name} {before:.3f} to {after:.3f}"
             for name, before, after in zip(found.names, found.before, found.after, strict=True)

@@ -18,7 +18,7 @@ Kind: TypeAlias = Literal["not_found", "not_in_truth", "shifted"]
 TRUE_REACH = 0.75  # metres between points of one true line in two frames, whose points are a metre apart
 TRUE_ALONG = 0.7  # share of one of two lines that must be so close to the other
 PREDICTED_REACH = 1.5  # metres between points of predictions of one line in two frames
-PREDICTED_ALONG = 0.5
+PREDICTED_ALONG = 0.5  # share of one of them that must be so close
 FRAMES = 3  # a place must be suspicious in as many, if frames have poses
 FOUND = 0.34  # share of the frames: a line that a method finds more often is not suspicious
 EMPTY = 0.6  # share of the frames in which no method finds a suspicious line, at least
@@ -100,7 +100,7 @@ def unfound_places(lines: ThinnedLines, evidence: Evidence, world: World | None)
         empty = len(np.unique(lines.frame[rows]))
         is_rare = max(found) <= FOUND * len(frames) and empty >= EMPTY * len(frames)
         if is_rare and _is_often(empty, world):
-            drafts.append(_draft("not_found", lines, rows, len(frames)))
+            drafts.append(_draft("not_found", lines, rows, seen=len(frames)))
     return drafts
 
 
@@ -128,7 +128,7 @@ def shifted_places(lines: ThinnedLines, evidence: Evidence, world: World | None)
         if world is not None:
             by = world.turned_back(by, lines.frame[rows])
         frames = np.unique(lines.frame[all_of_it])
-        drafts.append(_draft("shifted", lines, rows, len(frames), by))
+        drafts.append(_draft("shifted", lines, rows, seen=len(frames), shifts=by))
     return drafts
 
 
@@ -170,11 +170,11 @@ def added_places(
     if world is None:
         points = lines.points
         frames = int(lines.frame.max(initial=0)) + 1
-        some = picked(points, lines.offsets, lines.label * frames + lines.frame, every)
+        some = picked(points, lines.offsets, lines.label * frames + lines.frame, rows=every)
     else:
         points = world.moved(lines.points, lines.frame[owner])
-        some = picked(points, lines.offsets, lines.label, every)
-    number = components(count, *same_lines(some, some, PREDICTED_REACH, PREDICTED_ALONG))
+        some = picked(points, lines.offsets, lines.label, rows=every)
+    number = components(count, *same_lines(some, some, PREDICTED_REACH, share=PREDICTED_ALONG))
     drafts = []
     for rows in _sets(number):
         if len(np.unique(lone.method[rows])) < most(methods):
@@ -190,7 +190,7 @@ def added_places(
         if agreeing >= most(methods):
             chosen = _most_confident(lone, rows, points)
             label = int(lines.label[rows[0]])
-            drafts.append(Draft("not_in_truth", label, chosen, lines.frame[chosen], seen=len(shown)))
+            drafts.append(Draft("not_in_truth", label, chosen, frame=lines.frame[chosen], seen=len(shown)))
     return drafts
 
 
@@ -215,7 +215,7 @@ def _is_often(frames: int, world: World | None) -> bool:
 
 def _draft(kind: Kind, lines: ThinnedLines, rows: Indices, seen: int, shifts: Floats | None = None) -> Draft:
     more = {} if shifts is None else {"shifts": shifts}
-    return Draft(kind, int(lines.label[rows[0]]), rows, lines.frame[rows], seen=seen, **more)
+    return Draft(kind, int(lines.label[rows[0]]), rows, frame=lines.frame[rows], seen=seen, **more)
 
 
 def _joined_truth(lines: ThinnedLines, chosen: Indices, world: World | None) -> list[tuple[Indices, Indices]]:
@@ -224,9 +224,9 @@ def _joined_truth(lines: ThinnedLines, chosen: Indices, world: World | None) -> 
         return [(row, row) for row in chosen[:, None]]
     owner = np.repeat(np.arange(len(lines.label)), np.diff(lines.offsets))
     points = world.moved(lines.points, lines.frame[owner])
-    some = picked(points, lines.offsets, lines.label, chosen)
-    every = picked(points, lines.offsets, lines.label, np.arange(len(lines.label)))
-    first, second = same_lines(some, every, TRUE_REACH, TRUE_ALONG)
+    some = picked(points, lines.offsets, lines.label, rows=chosen)
+    every = picked(points, lines.offsets, lines.label, rows=np.arange(len(lines.label)))
+    first, second = same_lines(some, every, TRUE_REACH, share=TRUE_ALONG)
     place = np.full(len(lines.label), -1)
     place[chosen] = np.arange(len(chosen))
     among = place[second] >= 0

@@ -86,7 +86,7 @@ def observe(results: Results, workers: int | None, progress: Progress | None) ->
     x, y = data.sides
     sure = sure_predictions(x, y)
     noticed = sure_predictions(x, y, NOTICED)
-    cutoff = results.cutoff_or_first(None)
+    cutoff = results.cutoff_or_first(cutoff=None)
     protocol = results.protocol
 
     def work(block: Block) -> _PartObserved:
@@ -110,11 +110,13 @@ def observe(results: Results, workers: int | None, progress: Progress | None) ->
         others = np.flatnonzero(~predictions & ~found)
         # A point that is matched belongs to another true line. A prediction may go on along this one.
         free = matches.partner < 0
-        found[others] = _shares_near(groups, others, np.flatnonzero(is_noticed), cutoff, free)[0] >= COVERED
+        found[others] = (
+            _shares_near(groups, others, np.flatnonzero(is_noticed), cutoff=cutoff, counts=free)[0] >= COVERED
+        )
         lone = np.flatnonzero(is_sure & ~matched)
         truth = np.flatnonzero(~predictions)
         every = np.ones(len(free), np.bool_)
-        of_class, elsewhere = _shares_near(groups, lone, truth, cutoff, every)
+        of_class, elsewhere = _shares_near(groups, lone, truth, cutoff=cutoff, counts=every)
         lone = lone[(of_class < COVERED) & (elsewhere < OTHER_CLASS)]
         lines = _lines_of(groups, lone, row)
         return _PartObserved(row[truth], found[truth], shift[truth], alone=row[lone], lines=lines)
@@ -221,7 +223,7 @@ def true_lines(results: Results, workers: int | None) -> ThinnedLines:
 def _lines_of(groups: Groups, lines: Indices, row: Indices) -> _PartLines:
     """Return some lines of groups. ``row`` are the rows of all."""
     chosen, count, length = _thinned(groups, lines)
-    return _PartLines(row[lines], count, groups.points[:2, chosen].T, length)
+    return _PartLines(row[lines], count, groups.points[:2, chosen].T, length=length)
 
 
 def _gathered(parts: Sequence[_PartLines], side: MapFrames, rows: Indices) -> ThinnedLines:

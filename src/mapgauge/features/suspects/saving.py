@@ -92,7 +92,7 @@ def _scored(method: Results, corrections: Corrections, cases: Indices) -> Floats
     counts = np.diff(y.offsets)[corrections.frame[cases]]
     row = ranges(y.offsets[corrections.frame[cases]], counts)
     kept = truth.label == label[truth.frame]
-    truth = _corrected(truth.keep(kept), row[kept], corrections, cases)
+    truth = _corrected(truth.keep(kept), row[kept], corrections, cases=cases)
     scores = score_frames(Data.of(predictions, truth, method.protocol), (PLD.name,))
     sums: Floats = scores.sums[PLD.name][0]
     return sums

@@ -193,7 +193,7 @@ def suspicious_truth(
     forward = y.forward or x.forward
     drafts = [
         *unfound_places(lines, evidence, world),
-        *added_places(lone, len(methods), world, first.protocol.region, forward=forward),
+        *added_places(lone, len(methods), world, region=first.protocol.region, forward=forward),
         *shifted_places(lines, evidence, world),
     ]
     new_lines = [predictions[k].polylines[i] for k, i in zip(lone.method.tolist(), lone.row.tolist(), strict=True)]
@@ -242,7 +242,7 @@ def _checked(results: Sequence[Results], names: Sequence[str] | None) -> tuple[l
     in_order = [first]
     for k in order[1:]:
         method = methods[k] if methods[k].tokens == first.tokens else _with_tokens(methods[k], tokens)
-        _check_truth(first, method, called[order[0]], called[k])
+        _check_truth(first, method, called[order[0]], other_name=called[k])
         in_order.append(method)
     _check_copies(in_order, [called[k] for k in order])
     return in_order, tuple(called[k] for k in order)

@@ -126,7 +126,9 @@ class FlickerOfMethods(Document):
                 about = f"Worst transitions at lag {measured.lags[0]}"
                 if len(self.methods) > 1:
                     about += f", {called}"
-                yield out.Table(about, ["from", "to", "flicker ↓", *PART_TITLES.values()], body, fixed=2)
+                yield out.Table(
+                    title=about, header=["from", "to", "flicker ↓", *PART_TITLES.values()], rows=body, fixed=2
+                )
 
     def _values(self) -> out.Table:
         from mapgauge.features.tracks.consistency import PART_TITLES, cells_of
@@ -138,15 +140,15 @@ class FlickerOfMethods(Document):
             f"{first.level:.0%} of {first.samples} draws of {counted(first.scenes, 'scene')})"
         )
         header = ["lag", "class", "transitions", "flicker ↓", *PART_TITLES.values()]
-        rows = [
-            [called, *cells_of(row)][1 - several :]
-            for called, measured in self.methods.items()
-            for row in measured.rows
-            if row["transitions"]
-        ]
+        rows = []
+        for called, measured in self.methods.items():
+            own = [cells_of(row) for row in measured.rows if row["transitions"]]
+            if several:
+                own = [[called, *cells] for cells in own]
+            rows += own
         if several:
             header.insert(0, "name")
-        return out.Table(title, header, rows, fixed=2 + several)
+        return out.Table(title=title, header=header, rows=rows, fixed=2 + several)
 
     def to_dict(self) -> Any:
         """Return a list of all methods."""

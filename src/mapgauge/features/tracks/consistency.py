@@ -47,7 +47,7 @@ class Transitions(NamedTuple):
     sums: Floats  # (transitions, classes, 6): the five parts of PLD and the mass
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Consistency:
     """How much the output changes from frame to frame, for each class and lag.
 
@@ -210,7 +210,7 @@ def _values(sums: Floats) -> Floats:
 
 
 BLOCK = 48  # transitions that are compared together
-LAGS = (1, 2, 5, 10)
+LAGS = (1, 2, 5, 10)  # frames between the two of a transition, unless others are given
 MARGIN = 2.0  # metres; see docs/how-to/consistency.md
 _FITS = 0.7  # output that fills a region covers at least this share of it along each axis
 _ENOUGH = 20  # instances; fewer need not fill a region
@@ -270,7 +270,7 @@ def consistency(
     True
     """
     wanted = check_lags(lags)
-    settings = Protocol("consistency", classes=None, spacing=spacing, cutoffs=(check_cutoff("cutoff", cutoff),))
+    settings = Protocol(name="consistency", classes=None, spacing=spacing, cutoffs=(check_cutoff("cutoff", cutoff),))
     check_draws(samples, level, seed)
     drives = drives_of(predictions, poses, scenes)
     if classes is None:

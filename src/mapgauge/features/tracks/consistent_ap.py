@@ -288,7 +288,7 @@ def assigned(groups: Groups) -> Indices:
     """Return the prediction that is assigned to each true instance by Chamfer distance; -1 for none."""
     distance = np.empty(groups.pairs)
     ones = np.ones(len(groups.confidence))
-    kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, ones, np.inf, False, distance)
+    kernels.chamfer.chamfer_pairs(groups.whole, groups.bounds, ones, limit=np.inf, nearest_only=False, out=distance)
     partner = np.full(len(groups.confidence), -1)
     at = 0
     for first, true, end in groups.bounds.tolist():

@@ -73,6 +73,14 @@ def lags(
         methods = [consistency]
     else:
         methods = list(consistency)
+    called = _called(methods, names)
+    if len(methods) > 1:
+        return _lags_of_methods(methods, called, title=title, ax=ax)
+    return _lags_of_classes(methods[0], title=title, ax=ax)
+
+
+def _called(methods: Sequence[Consistency], names: Sequence[str] | None) -> list[str]:
+    """Return a name for each method. Refuse what is not a result of ``consistency``, and names for other methods."""
     for k, method in enumerate(methods):
         if not isinstance(method, Consistency):
             raise InvalidInput(
@@ -86,44 +94,80 @@ def lags(
     if len(called) != len(methods) or isinstance(called, str):
         raise InvalidInput(f"names must be {len(methods)} strings, got {names!r}")
     # Matplotlib omits labels with a leading underscore.
-    called = [f" {name}" if name.startswith("_") else name for name in called]
-    alone = len(methods) == 1
-    high = HEIGHT * look().room
-    if alone:
-        sheet = canvas(look().page, high, 2, ax=ax)
-    else:
-        sheet = canvas(look().column, high, 1, ax=ax)
-    handles: list[Line2D | Patch] = []
-    if alone:
-        (method,) = methods
-        colours = colours_of(method.class_names) | {MEAN: INK}
-        rows = [(name, method, name, colours[name]) for name in (*method.class_names, MEAN)]
-    else:
-        given = zip(called, methods, cycle(COLOURS), strict=False)
-        rows = [(name, method, MEAN, colour) for name, method, colour in given]
-    wanted = sorted({lag for method in methods for lag in method.lags if method.estimates[lag]})
-    for k, ((name, method, row, colour), marker) in enumerate(zip(rows, cycle(MARKERS), strict=False)):
-        places = {lag: i + _APART * (k - (len(rows) - 1) / 2) for i, lag in enumerate(wanted)}
-        line = _draw_line(sheet.axes[0], method, row, places=places, colour=colour, marker=marker)
+    return [f" {name}" if name.startswith("_") else name for name in called]
+
+
+def _lags_of_methods(
+    methods: Sequence[Consistency], names: Sequence[str], *, title: str | None, ax: GivenAxes
+) -> Figure:
+    """Draw the mean over classes of each method."""
+    sheet = canvas(look().column, HEIGHT * look().room, count=1, ax=ax)
+    (axes,) = sheet.axes
+    shown = _shown_lags(methods)
+    handles = []
+    looks = zip(cycle(COLOURS), cycle(MARKERS), strict=False)
+    for k, (name, method, (colour, marker)) in enumerate(zip(names, methods, looks, strict=False)):
+        places = _places(shown, k, len(methods))
+        line = _draw_line(axes, method, MEAN, places=places, colour=colour, marker=marker)
         if line is not None:
-            line.set_label(word_of(name) if alone else name)
+            line.set_label(name)
             handles.append(line)
-    dress(sheet.axes[0], "lag (frames)", "flicker" + ("" if alone else ", mean over classes"))
-    sheet.axes[0].set_xticks(np.arange(len(wanted)), list(map(str, wanted)))
-    sheet.axes[0].set_ylim(bottom=0)
-    if alone:  # the parts of the mean over classes, as a bar for each lag
-        axes = sheet.axes[1]
-        bottom = np.zeros(len(wanted))
-        part_colour = part_colours(PLD)
-        for key, words in PART_TITLES.items():
-            heights = np.array([methods[0].estimates[lag][MEAN][key].value for lag in wanted])
-            axes.bar(np.arange(len(wanted)), heights, 0.6, bottom, color=part_colour[key])
-            handles.append(Patch(facecolor=part_colour[key], label=words))
-            bottom += heights
-        dress(axes, "lag (frames)", "parts, mean over classes")
-        axes.set_xticks(np.arange(len(wanted)), list(map(str, wanted)))
-    sheet.legend(handles, 5)
+    _dress_lags(axes, shown, "flicker, mean over classes")
+    axes.set_ylim(bottom=0)
+    sheet.legend(handles, most=5)
     return sheet.finished(title)
+
+
+def _lags_of_classes(method: Consistency, *, title: str | None, ax: GivenAxes) -> Figure:
+    """Draw the classes of one method with their mean, and the parts of the mean beside it."""
+    sheet = canvas(look().page, HEIGHT * look().room, count=2, ax=ax)
+    flicker, parts = sheet.axes
+    shown = _shown_lags([method])
+    handles: list[Line2D | Patch] = []
+    colours = colours_of(method.class_names) | {MEAN: INK}
+    rows = (*method.class_names, MEAN)
+    for k, (row, marker) in enumerate(zip(rows, cycle(MARKERS), strict=False)):
+        places = _places(shown, k, len(rows))
+        line = _draw_line(flicker, method, row, places=places, colour=colours[row], marker=marker)
+        if line is not None:
+            line.set_label(word_of(row))
+            handles.append(line)
+    _dress_lags(flicker, shown, "flicker")
+    flicker.set_ylim(bottom=0)
+    handles += _draw_parts(parts, method, shown)
+    _dress_lags(parts, shown, "parts, mean over classes")
+    sheet.legend(handles, most=5)
+    return sheet.finished(title)
+
+
+def _shown_lags(methods: Sequence[Consistency]) -> list[int]:
+    """Return the lags at which a method has values, in their order."""
+    return sorted({lag for method in methods for lag in method.lags if method.estimates[lag]})
+
+
+def _places(shown: Sequence[int], k: int, lines: int) -> dict[int, float]:
+    """Return the place of each lag for the line ``k``. The lines lie side by side around the middle of the lag."""
+    aside = _APART * (k - (lines - 1) / 2)
+    return {lag: i + aside for i, lag in enumerate(shown)}
+
+
+def _dress_lags(axes: Axes, shown: Sequence[int], value: str) -> None:
+    """Label a panel over the lag."""
+    dress(axes, "lag (frames)", value)
+    axes.set_xticks(np.arange(len(shown)), list(map(str, shown)))
+
+
+def _draw_parts(axes: Axes, method: Consistency, shown: Sequence[int]) -> list[Patch]:
+    """Draw the parts of the mean over classes as a bar for each lag. Return what the legend says of them."""
+    colours = part_colours(PLD)
+    handles = []
+    bottom = np.zeros(len(shown))
+    for key, words in PART_TITLES.items():
+        heights = np.array([method.estimates[lag][MEAN][key].value for lag in shown])
+        axes.bar(np.arange(len(shown)), heights, 0.6, bottom, color=colours[key])
+        handles.append(Patch(facecolor=colours[key], label=words))
+        bottom += heights
+    return handles
 
 
 def _draw_line(
@@ -234,7 +278,7 @@ def strip(
                 _draw_row(axes, line.strips[m], row, y=y, cell=cell, predicted=line.predicted)
         if count > 1:
             axes.set_title(shortened(name, cell * frames, look().normal), fontsize=look().normal, color=INK)
-    sheet.legend(_legend(lines), 4)
+    sheet.legend(_legend(lines), most=4)
     return sheet.finished(scene if title is None else title)
 
 

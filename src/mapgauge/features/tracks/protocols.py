@@ -18,8 +18,8 @@ def protocols_of_tracks() -> Iterable[Protocol]:
         ties="file",
     )
     yield Protocol(
-        "mas-60x30",
-        "mAS as its paper defines it, not as its public code computes it",
+        name="mas-60x30",
+        about="mAS as its paper defines it, not as its public code computes it",
         region=(60.0, 30.0),
         spacing=0.5,
         settings={"mas": {"intervals": (2,)}},

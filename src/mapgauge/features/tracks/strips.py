@@ -55,7 +55,7 @@ class StripRow(NamedTuple):
         return [Switch(frame, before, after) for frame, before, after in changes if before != after]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Strip:
     """The tracks of one class in one scene over time."""
 

@@ -194,7 +194,7 @@ def track_pld(
     # The instances of each side in the order of time, as rows of what was given.
     numbered = [replace(side, track=np.arange(len(side.polylines)).astype(np.str_)) for side in given]
     x_index, y_index = (np.asarray(side.at(order).track, np.int64) for side in align(*numbered))
-    protocol = Protocol("", closed=closed, closed_tolerance=closed_tolerance, directed=way, cutoffs=(cut,))
+    protocol = Protocol(name="", closed=closed, closed_tolerance=closed_tolerance, directed=way, cutoffs=(cut,))
     groups = group(x.at(order), y.at(order), protocol)
     rows, solved = solve_scene(groups, directed=way, cutoff=cut, switch_cost=cost, binary=binary)
     sums = [math.fsum(column) for column in rows.T.tolist()]
@@ -296,7 +296,7 @@ TRACK_PLD = Metric(
         Value(key="inconsistency", part="inconsistency", title="T-PLD - PLD", role="headline"),
         Value(key="switch_count", part="switch_count", title="id switches", role="headline", limits=(0.0, math.inf)),
         *(Value(key=f"track_{name}", part=name, title=name.removesuffix("_points"), role="part") for name in PARTS),
-        Value("fragmentations", "fragmentations", "fragmentations", limits=(0.0, math.inf)),
+        Value(key="fragmentations", part="fragmentations", title="fragmentations", limits=(0.0, math.inf)),
     ),
     rows=SumRows(columns=COLUMNS, score=_score, values=_values, mass=MASS),
     setting=Setting("cutoffs", "cutoff"),

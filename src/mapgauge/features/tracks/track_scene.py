@@ -66,9 +66,11 @@ def solve_scene(
         rows[:, COUNTS] = _counts(groups, assignment)
         return rows, assignment
     confidence = groups.confidence
-    pairs = kernels.pld.near_pairs(groups.lines, confidence, groups.bounds, cutoff)
+    pairs = kernels.pld.near_pairs(groups.lines, confidence, groups.bounds, cutoff=cutoff)
     long = kernels.sospa.is_long(groups.lines, groups.closed)
-    numbers = kernels.pld.savings_of_pairs(groups.lines, groups.closed, confidence, pairs, directed, cutoff, long)
+    numbers = kernels.pld.savings_of_pairs(
+        groups.lines, groups.closed, confidence, pairs=pairs, directed=directed, cutoff=cutoff, long=long
+    )
     # A pair that saves nothing is not a match. It may carry an assignment from frame to frame, without any cost.
     pairs = pairs[numbers[:, 0] > 0]
     numbers = numbers[numbers[:, 0] > 0]

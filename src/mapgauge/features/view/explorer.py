@@ -161,7 +161,7 @@ class Explorer:
             resource("view.html", _PACKAGE),
             title=self.title,
             style=joined(styles),
-            first=first_elements(None, Html(""), Html("")),
+            first=first_elements(answer=None, where=Html(""), worries=Html("")),
             findings=self._errors(),
             explorer=explorer_elements("", panes),
             time=resource("time.html", _PACKAGE),
@@ -324,7 +324,7 @@ class Explorer:
         arrays: Arrays = {"frames": np.array(frames, np.int32)}
         for k, results in enumerate(self.results):
             scores = results.scores.at(np.array(frames, np.int64))
-            found = frame_precisions(scores, results.metrics, results.protocol, results.class_names)
+            found = frame_precisions(scores, results.metrics, results.protocol, class_names=results.class_names)
             arrays |= {f"{k}.{key}": table.astype(np.float32) for key, table in found.items()}
         return packed(arrays)
 
@@ -412,7 +412,8 @@ def _narrow(column: NDArray[Any]) -> NDArray[Any]:
     """Return whole numbers in as few bytes as they need."""
     if column.dtype.kind != "i" or not column.size:
         return column
-    low, high = int(column.min()), int(column.max())
+    low = int(column.min())
+    high = int(column.max())
     for kind in (np.uint8, np.int16):
         if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
             return column.astype(kind)

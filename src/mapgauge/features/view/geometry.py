@@ -27,7 +27,7 @@ Placing: TypeAlias = Callable[[MapFrames], MapFrames]  # returns frames with pos
 _SAMPLE = 60  # frames that say how large a drawing must be
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Geometry:
     """Methods with their predictions and truth, and what is known from them."""
 

@@ -31,14 +31,14 @@ def sheet_of(tracks: Floats) -> Sheet:
     shift = np.zeros((len(tracks), 2))
     there = np.flatnonzero(np.isfinite(tracks[:, :2]).all(axis=1))
     if not len(there):
-        return Sheet(area, shift, 0)
+        return Sheet(area, shift, tiles=0)
     x, y = tracks[there, :2].T
-    found = areas_of(x, y, np.ones(len(there)), REACH)
+    found = areas_of(x, y, np.ones(len(there)), reach=REACH)
     area[there] = found.area
     tiles = packed(found.bounds, margin=MARGIN)
     world = (np.ptp(x) + 2 * MARGIN) * (np.ptp(y) + 2 * MARGIN)
     if world < EMPTY * tiles.width * tiles.height:
-        return Sheet(area, shift, 0)
+        return Sheet(area, shift, tiles=0)
     shift[there, 0] = tiles.left[found.area]
     shift[there, 1] = tiles.bottom[found.area]
     return Sheet(area, shift, len(found.bounds))

@@ -22,8 +22,9 @@ Rows: TypeAlias = Indices  # indices of values in the table
 
 _CONSTANTS = {int(op.NONE): None, int(op.FALSE): False, int(op.TRUE): True}
 _FIRST = 1 << 15  # values in the table at first
-_OUTLINE = 8
-_OUTLINE_DEPTH = 3
+# How much of a document an outline shows, by which a format is recognised.
+_OUTLINE = 8  # members of a container
+_OUTLINE_DEPTH = 3  # containers in containers
 _FEW = 16  # values that are created one by one
 _LOOKED_UP = ("results", "groundTruth")
 _BLOCK = 4096  # arrays that are copied at once, so that their bytes stay in the cache until they are converted
@@ -62,18 +63,30 @@ def read_tree(data: bytes) -> "PickleTree | None":
     marks = np.zeros(int(op.DEEPEST), np.uint64)
     state = np.zeros(8, np.uint64)
     limit = np.uint64(most_values(len(data)))
-    tables = (op.action_table(), op.name_table())
+    actions = op.action_table()
+    names = op.name_table()
     while True:
-        outcome: Any = read_on(symbols, *tables, limit, values, members, stack, memo, marks, state)
+        outcome: Any = read_on(
+            symbols,
+            actions,
+            names,
+            limit=limit,
+            values=values,
+            members=members,
+            stack=stack,
+            memo=memo,
+            marks=marks,
+            state=state,
+        )
         at, rows, used, height, stored, *_ = state.tolist()
         if outcome != FULL:
             if outcome == DONE:
-                return PickleTree(data, values[:rows], members[:used], int(stack[0]))
+                return PickleTree(data, values[:rows], members[:used], root=int(stack[0]))
             return None
         share = at / len(data)
         values = _longer(values, rows, share)
         members = _longer(members, used, share)
-        stack = _longer(stack, height, 1.0)
+        stack = _longer(stack, height, share=1.0)
         memo = _longer(memo, stored, share)
 
 
@@ -225,7 +238,7 @@ class PickleTree:
         as_text = self._info[rows] & int(op.IS_LATIN) != 0
         starts = self._first[rows].view(np.uint64)
         counts = sizes.view(np.uint64)
-        copy_content(self._data, starts, counts, as_text, content)
+        copy_content(self._data, starts, counts, as_text=as_text, out=content)
         return content
 
     def shapes(self, rows: Rows) -> tuple[Indices, Indices]:
@@ -346,7 +359,7 @@ def points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tuple[Indi
     in_row = dimensions == 1
     expect(in_row | (dimensions == 2), extents[:, 0] > 0, flat or not in_row.any(), extents[in_row, 0] % 2 == 0)
     sizes = np.where(in_row, extents[:, 0] // 2, extents[:, 0])
-    return sizes, _table(tree, rows, np.where(in_row, 2, extents[:, 1]), int(sizes.sum()))
+    return sizes, _table(tree, rows, np.where(in_row, 2, extents[:, 1]), total=int(sizes.sum()))
 
 
 def _listed_points(tree: PickleTree, rows: Rows, flat: bool) -> tuple[Indices, Points]:
@@ -379,7 +392,7 @@ def stacked_points_of(tree: PickleTree, rows: Rows, *, flat: bool = False) -> tu
     expect(in_row | (dimensions == 3), flat or not in_row.any(), extents[:, 1] > 0, extents[in_row, 1] % 2 == 0)
     sizes = np.where(in_row, extents[:, 1] // 2, extents[:, 1])
     sizes = np.repeat(sizes, extents[:, 0])
-    return counts, sizes, _table(tree, rows, np.where(in_row, 2, extents[:, 2]), int(sizes.sum()))
+    return counts, sizes, _table(tree, rows, np.where(in_row, 2, extents[:, 2]), total=int(sizes.sum()))
 
 
 def _table(tree: PickleTree, rows: Rows, widths: Indices, total: int) -> Points:

@@ -321,7 +321,7 @@ def _scan(data: bytes, error: MakeError) -> None:
     limits = (np.uint64(value) for value in (limit, _DEEPEST, comparisons))
     outcome, at = scan(np.frombuffer(data, np.uint8), op.opcode_table(), *limits)
     if outcome != op.SOUND:
-        message, remedy = _explained(outcome, data, int(at), limit)
+        message, remedy = _explained(outcome, data, int(at), limit=limit)
         raise error(message, remedy=remedy)
 
 

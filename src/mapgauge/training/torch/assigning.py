@@ -48,5 +48,5 @@ def assign(costs: HostCosts) -> Any:
     if not np.isfinite(cost).all():
         raise InvalidInput("costs are NaN or infinite: points, logits, confidences or true lines are not finite")
     query = torch.full(costs.group.shape, -1, dtype=torch.int64, pin_memory=costs.ready is not None)
-    kernels.assign_groups(cost, group, limit, query.numpy())
+    kernels.assign_groups(cost, group, limit, row_of=query.numpy())
     return query.to(costs.device, non_blocking=True)

@@ -14,10 +14,10 @@ from mapgauge.training.torch.cost import Backend, as_batch, problem_of, solve, s
 from mapgauge.training.torch.plain import SospaProblem, reading_order
 from mapgauge.training.torch.targets import check_keys, pad_targets
 
-# Of the focal loss.
+# Of the focal loss, as its authors recommend them (Lin et al., "Focal loss for dense object detection", 2017).
 ALPHA = 0.25
 GAMMA = 2.0
-_SMALL = 1e-8
+_SMALL = 1e-8  # keeps logarithms of probabilities finite
 ClassCost = Literal["softmax", "focal"]
 
 

@@ -120,7 +120,7 @@ class PolylineMetric(Metric):
         poses: Any = None,
     ) -> None:
         """Score a batch and keep its rows. The arguments are as in ``mapgauge.Accumulator.update``."""
-        rows = self._empty.score(predictions, truth, tokens, scenes, timestamps, poses)
+        rows = self._empty.score(predictions, truth, tokens=tokens, scenes=scenes, timestamps=timestamps, poses=poses)
         if self._empty.repeated == "error":  # those of other processes are known in ``compute`` only
             refuse_repeated(rows.tokens, self._seen, self._seen_before)
             self._seen.update(filter(None, rows.tokens))

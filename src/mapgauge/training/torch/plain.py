@@ -16,7 +16,7 @@ import torch
 
 NOTHING = -1  # the partner of an unmatched point
 _CELLS = {"cpu": 2**18}  # numbers in one state of the recurrence; small enough for the cache of a processor
-_MANY_CELLS = 2**25
+_MANY_CELLS = 2**25  # the same on all other devices
 
 
 class SospaProblem(NamedTuple):

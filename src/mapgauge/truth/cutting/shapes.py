@@ -204,7 +204,7 @@ def lengths_along(coords: Points, offsets: Indices) -> Floats:
     return along
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LineIndex:
     """Lines as flat arrays, with a spatial index over runs of their points.
 

@@ -153,8 +153,16 @@ def read_vector_map(log: Path) -> VectorMap:
         given = None
         if segment.centerline is not None:
             given = points(segment.centerline, f"centreline of {where}")
-        ways = tuple(segment.predecessors), tuple(segment.successors)
-        return Argoverse2Lane(segment.id, left, right, segment.is_intersection, *ways, given, segment.lane_type)
+        return Argoverse2Lane(
+            id=segment.id,
+            left=left,
+            right=right,
+            intersection=segment.is_intersection,
+            predecessors=tuple(segment.predecessors),
+            successors=tuple(segment.successors),
+            centreline=given,
+            lane_type=segment.lane_type,
+        )
 
     def crossing_of(crossing: _Crossing) -> Outline:
         """Return the outline of a crossing, which follows one edge, and the other edge back."""
@@ -182,11 +190,26 @@ def read_lane_graph(log: Path) -> lane_graphs.LaneGraph:
         if len(points) < 2:
             left_out.append(f"{lane.id}")
             continue
-        sides = ([] if side.neighbour is None else [side.neighbour] for side in (lane.left, lane.right))
-        after, before, left, right = ([f"{k}" for k in ids] for ids in (lane.successors, lane.predecessors, *sides))
-        kind = lane.intersection, lane.lane_type
-        lanes.append(lane_graphs.Lane(f"{lane.id}", points, after, before, left, right, *kind))
+        lanes.append(
+            lane_graphs.Lane(
+                id=f"{lane.id}",
+                points=points,
+                successors=[f"{k}" for k in lane.successors],
+                predecessors=[f"{k}" for k in lane.predecessors],
+                left=_neighbours(lane.left),
+                right=_neighbours(lane.right),
+                intersection=lane.intersection,
+                lane_type=lane.lane_type,
+            )
+        )
     return lane_graphs.LaneGraph.of(lanes, lane_graphs.left_out_lanes(log.name, left_out))
+
+
+def _neighbours(side: SegmentSide) -> list[str]:
+    """Return the lane beside a side of another one, if there is one."""
+    if side.neighbour is None:
+        return []
+    return [f"{side.neighbour}"]
 
 
 def _centreline(lane: Argoverse2Lane) -> Points:

@@ -130,12 +130,12 @@ def frame(
     instances = [line for shown in _checked(assignments) for line in (*shown.truth, *shown.predictions)]
     colours = colours_of(line.class_name for line in instances)
     panels = _panels(assignments, colours, side_by_side, values=values, names=names)
-    least = float(check_confidence("confidence", [confidence], 1, of="figure")[0])
+    least = float(check_confidence("confidence", [confidence], count=1, of="figure")[0])
     view = view_of(assignments, least, region, forward=forward)
     if columns is None:
         across = len(panels)
     else:
-        across = check_whole("columns", columns, 1)
+        across = check_whole("columns", columns, least=1)
     places = [divmod(k, across) for k in range(len(panels))]
     sheet, view = sheet_of(
         panels, places, view, handles=lambda sized: legend_of(panels, colours, sized), title=title, ax=ax
@@ -176,7 +176,7 @@ def sheet_of(
         view = view._replace(width=view.width * TALLEST * look().room / view.height)
     full = left + columns * (view.width + between) - between + right
     width = max(full, look().column)  # the legend needs room even if the panels are narrow
-    legend = legend_columns(handles(view), width, 5, by_rows=False)
+    legend = legend_columns(handles(view), width, most=5, by_rows=False)
     bottom = BOTTOM * look().room + line * len(legend[0]) + 0.05
     if title:
         titles = wrapped(title, width)
@@ -276,7 +276,7 @@ def view_of(assignments: list[Assignment], least: float, region: Region | None, 
     if region is not None:
         bounds = check_region(region, forward or "x")
         if not lines or len(region) == 4 or ((low <= bounds[2:]) & (high >= bounds[:2])).all(axis=1).any():
-            return View(forward or "x", bounds, 1.0, confidence=least)
+            return View(forward or "x", bounds, width=1.0, confidence=least)
     if lines:
         low = low.min(axis=0)
         high = high.max(axis=0)
@@ -292,7 +292,7 @@ def view_of(assignments: list[Assignment], least: float, region: Region | None, 
         usual = "y"
     x_min, y_min = (low - margin).tolist()
     x_max, y_max = (high + margin).tolist()
-    return View(forward or usual, (x_min, y_min, x_max, y_max), 1.0, confidence=least, ego=around)
+    return View(forward or usual, (x_min, y_min, x_max, y_max), width=1.0, confidence=least, ego=around)
 
 
 def legend_of(panels: Sequence[Panel], colours: dict[str, str], view: View) -> list[Artist]:
@@ -349,16 +349,16 @@ def _truth_entries(panels: Sequence[Panel], view: View) -> list[Entry]:
     cutoffs = dict.fromkeys(panel.assignment.cutoff for panel in errors if panel.assignment.cutoff is not None)
     within = "".join(f" within {cutoff:g} m" for cutoff in list(cutoffs)[:1] if len(cutoffs) == 1)
     if any(panel.assignment.matches for panel in errors):
-        entries.append((f"truth matched by PLD{within}", found_line(_NONE, 3)))
+        entries.append((f"truth matched by PLD{within}", found_line(_NONE, width=3)))
     if any(panel.found_by_hidden(view) for panel in errors):
-        entries.append((f"matched below {view.confidence:g}", found_line(_NONE, 3, faint=True)))
+        entries.append((f"matched below {view.confidence:g}", found_line(_NONE, width=3, faint=True)))
     if any(len(panel.assignment.matches) < len(panel.assignment.truth) for panel in errors):
         entries.append(("missed truth", MissedHandle()))
     others = [panel for panel in panels if not panel.in_errors]
     if others:
-        entries.append(("truth", truth_line(_NONE, GREY, 3)))
+        entries.append(("truth", truth_line(_NONE, GREY, width=3)))
     if any(panel.marks and len(panel.assignment.matches) < len(panel.assignment.truth) for panel in others):
-        entries.append(("missed truth", truth_line(_NONE, GREY, 3, alone=True)))
+        entries.append(("missed truth", truth_line(_NONE, GREY, width=3, alone=True)))
     return entries
 
 
@@ -439,8 +439,8 @@ def scene(
     else:
         methods = list(results)
     called = _checked_scene(methods, names)
-    count = check_whole("count", count, 1)
-    least = float(check_confidence("confidence", [confidence], 1, of="figure")[0])
+    count = check_whole("count", count, least=1)
+    least = float(check_confidence("confidence", [confidence], count=1, of="figure")[0])
     frames = scene_frames(methods[0], scene)
     chosen = np.unique(np.linspace(0, len(frames) - 1, min(count, len(frames))).round().astype(int)).tolist()
     seconds = seconds_of(timestamps_of(methods[0], frames))
@@ -515,8 +515,8 @@ def _assignment(method: Given, token: str) -> Assignment:
         raise InvalidInput(f"{method.name or 'frames'}: no frame {token!r}, which is in the scene of the first method")
     lines = method[token]
     if method.confidence is None:
-        return Assignment(token, [], lines, matches=[], forward=method.forward)
-    return Assignment(token, lines, [], matches=[], forward=method.forward)
+        return Assignment(token=token, predictions=[], truth=lines, matches=[], forward=method.forward)
+    return Assignment(token=token, predictions=lines, truth=[], matches=[], forward=method.forward)
 
 
 def paints_of(frames: Sequence[Assignment]) -> list[Paint] | None:

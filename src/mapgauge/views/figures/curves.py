@@ -4,7 +4,7 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 from itertools import cycle, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -97,7 +97,7 @@ def cutoffs(
             Line2D([], [], color=colour, linewidth=3, label=name)
             for name, colour in zip(rows_of, cycle(COLOURS), strict=False)
         ]
-    sheet.legend(handles, 3)
+    sheet.legend(handles, most=3)
     return sheet.finished(title)
 
 
@@ -116,7 +116,7 @@ def _by_value(
         dress(axes, "cutoff (m)", "mean over classes" if axes is sheet.axes[0] else "")
         axes.set_title(word_of(key), fontsize=look().normal, color=INK, pad=3)
         ends = [
-            End(float(rows[-1]["cutoff"]), float(rows[-1][key]), number(rows[-1][key]), looks[name]["color"])
+            End(float(rows[-1]["cutoff"]), float(rows[-1][key]), number(rows[-1][key]), colour=looks[name]["color"])
             for name, rows in rows_of.items()
         ]
         write_ends(axes, ends, high if sheet.own else axes.get_window_extent().height / sheet.figure.dpi)
@@ -124,7 +124,7 @@ def _by_value(
         Line2D([], [], **looks[name], marker=marker, markersize=3, linewidth=1.1, label=name)
         for name, marker in zip(rows_of, cycle(MARKERS), strict=False)
     ]
-    sheet.legend(handles, 5)
+    sheet.legend(handles, most=5)
     return sheet.finished(title)
 
 
@@ -206,59 +206,83 @@ def ranges(
             )
     sheet = canvas(look().column, HEIGHT * look().room, ax=ax)
     (axes,) = sheet.axes
-    bounds = sorted({bound for method in methods.values() for bound in method.ranges})
-    (only, *more) = methods.values()
-    faint: list[Mapping[str, float | None]] = []  # of classes without a colour
-    others: list[Line2D] = []
-    if more:
+    faint: list[_OverRings] = []  # of classes without a colour
+    title_of_value = word_of(PLD.main.key, methods.values())
+    if len(methods) == 1:
+        lines, faint = _rings_of_classes(*methods.values())
+    else:
         lines = [
-            (name, method.ranges, method.mean, colour)
+            _OverRings.of(name, method, method.mean, colour=colour)
             for (name, method), colour in zip(methods.items(), cycle(COLOURS), strict=False)
         ]
-    else:
-        with_value = [name for name in only.class_names if name not in only.without_value]
-        most = DISTINCT
-        if len(with_value) > DISTINCT:
-            most = DISTINCT - 1  # the others share the last entry of the legend
-        named = most_frequent(with_value, [only], most)
-        colours = colours_of(named)
-        faint = [only.classes[name] for name in with_value if name not in colours]
-        lines = [(word_of(name), only.ranges, only.classes[name], colours[name]) for name in named]
-        lines.append(("mean", only.ranges, only.mean, INK))
-    for k, values in enumerate(faint):
-        keys = [str(ValueKey(PLD.main.key, ring=ring)) for ring in pairwise(only.ranges)]
-        middles = [(inner + outer) / 2 for inner, outer in pairwise(only.ranges)]
-        heights = np.array([values[key] for key in keys], np.float64)
-        if k == 0:
-            label = f"{len(faint)} other classes"
-        else:
-            label = "_"
-        others += axes.plot(middles, heights, color=PALE, linewidth=0.5, zorder=1, label=label)
-    drawn = []
+        title_of_value += "\nmean over classes"
+
+    others: list[Line2D] = []
+    for line in faint:
+        others += axes.plot(line.middles, line.heights, color=PALE, linewidth=0.5, zorder=1, label="_")
+    if others:
+        others[0].set_label(f"{len(others)} other classes")
+    drawn: list[Line2D] = []
     ends = []
-    for (name, rings, values, colour), marker in zip(lines, cycle(MARKERS), strict=False):
-        keys = [str(ValueKey(PLD.main.key, ring=ring)) for ring in pairwise(rings)]
-        middles = [(inner + outer) / 2 for inner, outer in pairwise(rings)]
-        heights = np.array([values[key] for key in keys], np.float64)  # None, for an empty ring, becomes NaN
-        width = 1.6 if colour == INK else 1.1
-        drawn += axes.plot(middles, heights, color=colour, label=name, marker=marker, markersize=3, linewidth=width)
-        there = np.flatnonzero(np.isfinite(heights))
+    for line, marker in zip(lines, cycle(MARKERS), strict=False):
+        drawn += axes.plot(
+            line.middles,
+            line.heights,
+            color=line.colour,
+            label=line.name,
+            marker=marker,
+            markersize=3,
+            linewidth=1.6 if line.colour == INK else 1.1,
+        )
+        there = np.flatnonzero(np.isfinite(line.heights))
         if len(methods) >= SEVERAL and len(there):
             last = int(there[-1])
-            ends.append(End(middles[last], float(heights[last]), number(heights[last]), colour))
-    dress(
-        axes,
-        "distance from the ego (m)",
-        word_of(PLD.main.key, methods.values()) + ("\nmean over classes" if more else ""),
-    )
+            height = float(line.heights[last])
+            ends.append(End(line.middles[last], height, number(height), colour=line.colour))
+
+    dress(axes, "distance from the ego (m)", title_of_value)
+    bounds = sorted({bound for method in methods.values() for bound in method.ranges})
     axes.set_xticks(bounds, [f"{bound:g}" for bound in bounds])
     axes.set_xlim(bounds[0], bounds[-1])
     axes.grid(visible=True, axis="x", color="#EEEEEE", linewidth=0.4 * look().pen)
     if ends:
         height = (HEIGHT - 0.6) * look().room
-        write_ends(axes, ends, height if sheet.own else axes.get_window_extent().height / sheet.figure.dpi)
+        if not sheet.own:
+            height = axes.get_window_extent().height / sheet.figure.dpi
+        write_ends(axes, ends, height)
     sheet.legend([*drawn, *others[:1]])
     return sheet.finished(title)
+
+
+class _OverRings(NamedTuple):
+    """The values of a class or a method over the distance from the ego."""
+
+    name: str
+    middles: list[float]  # of the rings, in metres
+    heights: Floats  # NaN for an empty ring
+    colour: str
+
+    @classmethod
+    def of(cls, name: str, results: Results, values: Mapping[str, float | None], colour: str) -> "_OverRings":
+        """Return PLD in each ring of some results, from the values of a class or of their mean."""
+        rings = list(pairwise(results.ranges))
+        middles = [(inner + outer) / 2 for inner, outer in rings]
+        heights = [values[str(ValueKey(PLD.main.key, ring=ring))] for ring in rings]
+        return cls(name, middles, np.array(heights, np.float64), colour=colour)
+
+
+def _rings_of_classes(results: Results) -> tuple[list[_OverRings], list[_OverRings]]:
+    """Return the lines of the classes with a colour and of their mean, and those of all other classes."""
+    with_value = [name for name in results.class_names if name not in results.without_value]
+    most = DISTINCT
+    if len(with_value) > DISTINCT:
+        most = DISTINCT - 1  # the others share the last entry of the legend
+    named = most_frequent(with_value, [results], most)
+    colours = colours_of(named)
+    lines = [_OverRings.of(word_of(name), results, results.classes[name], colour=colours[name]) for name in named]
+    lines.append(_OverRings.of("mean", results, results.mean, colour=INK))
+    others = [name for name in with_value if name not in colours]
+    return lines, [_OverRings.of(name, results, results.classes[name], colour=PALE) for name in others]
 
 
 LONGEST = 2.6  # inches, of the name of a method
@@ -333,7 +357,9 @@ def stacked(methods: dict[str, Results], metric: Metric, title: str | None, ax: 
     axes.set_xlim(0, 1.08 if ends.max() > 0.9 else 1)
     about = word_of(metric.main.key, methods.values())
     axes.set_xlabel("\n".join([about, *note]), fontsize=look().normal, color=INK)
-    sheet.legend([Patch(facecolor=colours[part], label=word_of(part).removeprefix("due to ")) for part in colours], 3)
+    sheet.legend(
+        [Patch(facecolor=colours[part], label=word_of(part).removeprefix("due to ")) for part in colours], most=3
+    )
     return sheet.finished(title)
 
 
@@ -405,7 +431,7 @@ def histogram(
     columns = {name: _column(method, value, name) for name, method in methods.items()}
     edges = _edges(np.concatenate(list(columns.values())))
     if len(methods) >= SEVERAL:
-        return _ridges(methods, columns, value, title, ax=ax)
+        return _ridges(methods, columns, value, title=title, ax=ax)
     sheet = canvas(look().column, 2.2 * look().room, ax=ax)
     (axes,) = sheet.axes
     outlines = []
@@ -421,7 +447,7 @@ def histogram(
     dress(axes, f"{word_of(value, methods.values())} of a frame", "frames")
     axes.set_xlim(edges[0], edges[-1])
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    sheet.legend(outlines, 2)
+    sheet.legend(outlines, most=2)
     return sheet.finished(title)
 
 

@@ -108,27 +108,24 @@ def precision_recall(
     drawn = bands_of(methods)
     about_bands = band_note(drawn)
     for axes, value in zip(sheet.axes, panels, strict=True):
-        areas: dict[str, list[str]] = {}
+        areas: dict[str, list[str]] = {class_name: [] for class_name in classes}
         for (name, method), line in zip(methods.items(), cycle(STYLES), strict=False):
             for class_name in classes:
                 label = labels[name].get(class_name)
-                if label is None:
-                    area = None
-                else:
-                    area = method.classes[class_name][str(ValueKey(metric, value))]
-                areas.setdefault(class_name, []).append(number(area))
-                if label is None:
+                if label is None:  # the method has no such class
+                    areas[class_name].append(number(None))
                     continue
-                place = METRICS[metric].settings(method.protocol).index(value)
-                x, y = _steps(method, metric, label, place=place)
-                if class_name in colours:
-                    colour = colours[class_name]
-                    _draw_band(axes, method, metric, label, place=place, drawn=drawn[name], colour=colour)
-                look_of: dict[str, Any] = {"linestyle": line, "linewidth": 1.1, "drawstyle": "steps-pre"}
-                if class_name not in colours:
-                    look_of |= {"linewidth": 0.5, "zorder": 1}
-                label_of = f"{word_of(class_name)}, {name}"
-                axes.plot(x, y, color=colours.get(class_name, PALE), label=label_of, **look_of)
+                areas[class_name].append(number(method.classes[class_name][str(ValueKey(metric, value))]))
+                curve = _draw_curve(
+                    axes,
+                    method,
+                    metric,
+                    label=label,
+                    value=value,
+                    drawn=drawn[name],
+                    colour=colours.get(class_name),
+                )
+                curve.set(linestyle=line, label=f"{word_of(class_name)}, {name}")
         dress(axes, "recall", "precision" if axes is sheet.axes[0] else "")
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1.02)
@@ -143,8 +140,22 @@ def precision_recall(
         explained = not sheet.own and axes is sheet.axes[-1]  # given axes have no legend for all panels
         list_below(axes, [[*handles, *([*styles, about_bands] if explained else [])]])
     if sheet.own:
-        sheet.legend([*styles, about_bands], 3)
+        sheet.legend([*styles, about_bands], most=3)
     return sheet.finished(title)
+
+
+def _draw_curve(
+    axes: Axes, results: Results, metric: str, *, label: int, value: float, drawn: Drawn, colour: str | None
+) -> Line2D:
+    """Draw the curve of a class at a threshold, with its band. A class without a colour is a thin line without one."""
+    place = METRICS[metric].settings(results.protocol).index(value)
+    x, y = _steps(results, metric, label, place=place)
+    if colour is None:
+        (line,) = axes.plot(x, y, color=PALE, linewidth=0.5, drawstyle="steps-pre", zorder=1)
+        return line
+    _draw_band(axes, results, metric, label=label, place=place, drawn=drawn, colour=colour)
+    (line,) = axes.plot(x, y, color=colour, linewidth=1.1, drawstyle="steps-pre")
+    return line
 
 
 def _listed(name: str, areas: Sequence[str], room: float) -> str:
@@ -183,14 +194,14 @@ def _by_class(
             place = METRICS[metric].settings(method.protocol).index(value)
             x, y = _steps(method, metric, label, place=place)
             colour = looks[name]["color"]
-            _draw_band(axes, method, metric, label, place=place, drawn=drawn[name], colour=colour)
+            _draw_band(axes, method, metric, label=label, place=place, drawn=drawn[name], colour=colour)
             label_of = f"{word_of(class_name)}, {name}"
             axes.plot(x, y, **looks[name], linewidth=1.1, drawstyle="steps-pre", label=label_of)
             area = number(method.classes[class_name][str(ValueKey(metric, value))])
             if len(x):
-                ends.append(End(float(x[-1]), float(y[-1]), area, colour))
+                ends.append(End(float(x[-1]), float(y[-1]), area, colour=colour))
             else:
-                ends.append(End(float("nan"), 0.0, area, colour))
+                ends.append(End(x=float("nan"), y=0.0, text=area, colour=colour))
         below = ""
         if row == rows - 1:
             below = "recall"
@@ -213,7 +224,7 @@ def _by_class(
     if len(named) < len(classes):
         handles.append(note(fewer_classes(len(named), len(classes))))
     handles.append(band_note(drawn))
-    sheet.legend(handles, 5)
+    sheet.legend(handles, most=5)
     return sheet.finished(title)
 
 
@@ -315,8 +326,8 @@ def _band_of(
         scores.confidence[counted],
         hits,
         drawn.unit_of_frame[scores.frame[counted]],
-        scores.true[:, label].astype(np.float64),
-        drawn,
+        truth=scores.true[:, label].astype(np.float64),
+        drawn=drawn,
         at=steps[0],
         precision=steps[1],
     )
@@ -329,8 +340,8 @@ def _draw_band(axes: Axes, results: Results, metric: str, label: int, *, place: 
         return
     some = np.unique(np.linspace(0, len(x) - 1, min(POINTS, len(x))).round().astype(np.int64))
     steps = (x[some], y[some])
-    band = _band_of(results, metric, label, place, drawn=drawn, steps=steps)
-    draw_band(axes, steps[0], band, colour)
+    band = _band_of(results, metric, label, place=place, drawn=drawn, steps=steps)
+    draw_band(axes, steps[0], band, colour=colour)
 
 
 def _steps(results: Results, metric: str, label: int, place: int) -> tuple[Floats, Floats]:

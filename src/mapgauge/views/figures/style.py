@@ -49,9 +49,10 @@ class Look(NamedTuple):
 
 
 LOOKS: dict[str, Look] = {
-    "paper": Look(3.5, 7.16, 6.5, normal=7.5, room=1.0, pen=1.0),  # a column of a paper, and the width of its text
+    # a column of a paper, and the width of its text
+    "paper": Look(column=3.5, page=7.16, small=6.5, normal=7.5, room=1.0, pen=1.0),
     "slides": Look(
-        6.4, 12.6, 13.5, normal=15.5, room=1.85, pen=1.8
+        6.4, page=12.6, small=13.5, normal=15.5, room=1.85, pen=1.8
     ),  # half a slide, and a slide; text is larger than in a paper
 }
 INK = "#222222"

@@ -16,7 +16,11 @@ SIZE = (4.0, 2.1)  # inches: 1200 x 630 pixels at the resolution of figures
 LETTERS = 92  # of a line of the answer
 LINES = 6  # of the answer
 MOST_VALUES = 2  # methods up to which the values are written
-INK, QUIET, RAIL, TRACK = "#1b1f24", "#57606a", "#d0d7de", "#f0f2f5"
+# The colours of the page, as in its styles.
+INK = "#1b1f24"
+QUIET = "#57606a"
+RAIL = "#d0d7de"
+TRACK = "#f0f2f5"
 
 
 def write_card(
@@ -38,8 +42,8 @@ def write_card(
 
     with own_settings():
         figure = Figure(figsize=SIZE)
-        figure.text(0.025, 0.955, _cut(title, 52), size=7.5, weight="bold", va="top", color=INK)
-        figure.text(0.025, 0.885, _cut(subtitle, 130), size=3.9, va="top", color=QUIET)
+        figure.text(0.025, 0.955, _cut(title, most=52), size=7.5, weight="bold", va="top", color=INK)
+        figure.text(0.025, 0.885, _cut(subtitle, most=130), size=3.9, va="top", color=QUIET)
         lines = [line for sentence in sentences for line in wrap(sentence, LETTERS)]
         if len(lines) > LINES:
             lines = [*lines[: LINES - 1], f"{lines[LINES - 1]} ..."]
@@ -101,7 +105,7 @@ def _draw_classes(axes: "Axes", meta: dict[str, Any]) -> None:
             color=INK,
             transform=axes.get_yaxis_transform(),
         )
-    axes.set_yticks(range(len(shown)), [_cut(name, 20) for name in shown])
+    axes.set_yticks(range(len(shown)), [_cut(name, most=20) for name in shown])
     axes.set_ylim(len(shown) - 0.5, -0.6)
     axes.grid(visible=True, axis="x", linewidth=0.3, color=RAIL)
     axes.margins(x=0.08)
@@ -133,7 +137,7 @@ def _draw_families(axes: "Axes", meta: dict[str, Any]) -> None:
             width = sum(meta["values"][y]["mean"].get(key) or 0.0 for key in part["causes"])
             axes.barh([y], [width], left=at, height=0.55, color=part["colour"], edgecolor="white", linewidth=0.3)
             at += width
-    axes.set_yticks(range(len(names)), [_cut(name, 14) for name in names])
+    axes.set_yticks(range(len(names)), [_cut(name, most=14) for name in names])
     axes.set_xlim(0, 1)
     axes.set_ylim(len(names) + 0.6 * ((len(parts) - 1) // 2) + 0.5, -0.6)
     _plain(axes, f"Why: parts of {metric['title']}")

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from mapgauge.checks.context import extent_of
 from mapgauge.frames.instances import Instance
-from mapgauge.frames.links import LINK_STATES
+from mapgauge.frames.links import LINK_STATES, FrameLink
 from mapgauge.metrics.groups import Block
 from mapgauge.metrics.pld import PLD, pld_value
-from mapgauge.protocols import Protocol
-from mapgauge.results.assignment import Assignment, Match, match_frames
-from mapgauge.results.marks import levels_of_frames
+from mapgauge.results.assignment import Assignment, match_frames
 from mapgauge.results.results import Results
-from mapgauge.typing import Flags, Floats, Indices, Points
+from mapgauge.scoring.data import Data
+from mapgauge.typing import Flags, Indices, Points
+from mapgauge.views.report.drawn_block import DrawnBlock, DrawnMatches, DrawnSide, drawn_block
 from mapgauge.views.report.pack import Arrays, steps
 
 CENTIMETRES = 100  # per metre; this precision is enough for a drawing
@@ -24,12 +24,14 @@ CENTIMETRES = 100  # per metre; this precision is enough for a drawing
 
 def is_map(results: Results) -> bool:
     """Whether the truth is a map, in world coordinates or by its protocol. False if the results lack their data."""
-    if not results.protocol.has_ego:
-        return results.geometry is not None
-    if results.geometry is None:
-        extent = None
-    else:
-        extent = extent_of(results.geometry.all_sides[1])
+    return results.geometry is not None and is_map_data(results.geometry)
+
+
+def is_map_data(data: Data) -> bool:
+    """Whether the truth of frames is a map, in world coordinates or by their protocol."""
+    if not data.protocol.has_ego:
+        return True
+    extent = extent_of(data.all_sides[1])
     return extent is not None and extent.is_world
 
 
@@ -60,70 +62,33 @@ def drawings(
     else:
         cutoff = None
 
-    def work(block: Block) -> tuple[list[tuple[Assignment, Flags]], Arrays]:
-        drawn = []
-        for frame in match_frames(block, protocol, cutoff):
-            placed = _around_centre(frame) if centred else frame
-            kept = _certain_or_matched(placed, least)
-            drawn.append((_with_predictions(placed, kept), kept))
+    def work(block: Block) -> tuple[DrawnBlock, Arrays]:
+        drawn = drawn_block(block, protocol, cutoff, centred=centred, least=least)
+        for _ in block.sides[1].tokens:
             advance()
         return drawn, more(block) if more is not None else {}
 
     blocks = results.need_data().in_blocks(work, known=results.scores)
-    frames = [frame for drawn, _ in blocks for frame, _ in drawn]
-    kept = np.concatenate([np.zeros(0, np.bool_), *(flags for drawn, _ in blocks for _, flags in drawn)])
+    drawn = [block for block, _ in blocks]
+    kept = np.concatenate([block.kept for block in drawn])
+    classes = results.need_data().sides[1].classes
     labels = {name: label for label, name in enumerate(results.class_names)}
+    label_of = np.array([labels[name] for name in classes], np.int32)
     arrays: Arrays = {}
-    sides = ["predictions", "truth"]
-    if any(frame.ignored for frame in frames):
-        sides.append("ignored")
-    for side in sides:
-        arrays |= {f"{side}.{key}": column for key, column in _columns(frames, side, labels).items()}
+    for side in ("predictions", "truth"):
+        columns = _line_columns([getattr(block, side) for block in drawn], label_of)
+        arrays |= {f"{side}.{key}": column for key, column in columns.items()}
+    ignored = [lines for block in drawn for lines in block.ignored]
+    if any(ignored):
+        arrays |= {f"ignored.{key}": column for key, column in _ignored_columns(ignored, labels).items()}
     if cutoff is not None:
-        arrays["predictions.far"] = levels_of_frames(frames)
-    arrays |= {f"matches.{key}": column for key, column in _match_columns(frames, protocol).items()}
-    arrays |= {f"links.{key}": column for key, column in _link_columns(frames).items()}
+        arrays["predictions.far"] = np.concatenate([block.levels for block in drawn])
+    arrays |= {f"matches.{key}": column for key, column in _match_columns([block.matches for block in drawn]).items()}
+    links = [links for block in drawn for links in block.links]
+    arrays |= {f"links.{key}": column for key, column in _link_columns(links).items()}
     for name in blocks[0][1]:
         arrays[name] = np.concatenate([columns[name] for _, columns in blocks])
     return DrawnPredictions(arrays | {"scale": _scale(results)}, kept)
-
-
-def _certain_or_matched(frame: Assignment, least: float) -> Flags:
-    """Return which predictions are drawn.
-
-    Most methods predict many lines with almost no confidence, and they are most of the size of a page. Predictions that
-    are matched or linked stay, whatever their confidence, so that the truth is found or missed as before.
-    """
-    keep = np.array([line.confidence is None or line.confidence >= least for line in frame.predictions], np.bool_)
-    for match in frame.matches:
-        keep[match.prediction] = True
-    for link in frame.links:
-        if link.predicted:
-            keep[[link.source, link.target]] = True
-    return keep
-
-
-def _with_predictions(frame: Assignment, kept: Flags) -> Assignment:
-    """Return a frame with some of its predictions. All that are matched or linked must be among them."""
-    if kept.all():
-        return frame
-    place = (kept.cumsum() - 1).tolist()
-    rows = np.flatnonzero(kept).tolist()
-    links = []
-    for link in frame.links:
-        if link.predicted:
-            link = link._replace(source=place[link.source], target=place[link.target])
-        links.append(link)
-    return replace(
-        frame,
-        predictions=[frame.predictions[i] for i in rows],
-        predictions_closed=[frame.predictions_closed[i] for i in rows],
-        matches=[
-            Match(match.class_name, place[match.prediction], match.truth, distance=match.distance, pairs=match.pairs)
-            for match in frame.matches
-        ],
-        links=links,
-    )
 
 
 def truth_bounds(results: Results, *, centred: bool = False) -> list[float]:
@@ -131,7 +96,7 @@ def truth_bounds(results: Results, *, centred: bool = False) -> list[float]:
 
     The results must have their data. Without truth, the bounds are a unit square.
     """
-    blocks = results.need_data().in_blocks(lambda block: match_frames(block, results.protocol, None))
+    blocks = results.need_data().in_blocks(lambda block: match_frames(block, results.protocol, cutoff=None))
     lines = [np.zeros((0, 2))]
     for frame in (frame for block in blocks for frame in block):
         if centred:
@@ -162,105 +127,66 @@ def _around_centre(frame: Assignment) -> Assignment:
     return replace(frame, truth=truth, predictions=predictions, ignored=ignored, forward=frame.forward or "y")
 
 
-def _columns(frames: list[Assignment], side: str, labels: dict[str, int]) -> Arrays:
-    """Return the columns of the instances of one side of all frames. Ignored ones are as in the file."""
-    instances: list[Instance] = []
-    lines = []
-    confidence = []
-    for frame in frames:
-        for instance in getattr(frame, side):
-            instances.append(instance)
-            lines.append(_with_x_forward(instance.points, frame.forward))
-            confidence.append(_confidence_of(instance))
-    offsets = _offsets([len(line) for line in lines])
-    coords = np.concatenate([np.empty((0, 2)), *lines]) * CENTIMETRES
+def _line_columns(lines: Sequence[DrawnSide], label_of: NDArray[np.int32]) -> Arrays:
+    """Return the columns of the instances of one side of all frames. ``label_of`` has the number of each class."""
+    joined = DrawnSide._make(np.concatenate(columns) for columns in zip(*lines, strict=True))
+    offsets = _offsets(joined.sizes)
+    return {
+        "frames": _offsets(joined.frames).astype(np.int32),
+        "label": label_of[joined.label],
+        "closed": joined.closed.astype(np.uint8),
+        "confidence": joined.confidence.astype(np.float32),
+        "points": offsets.astype(np.int32),
+        "coords": _packed_coords(joined.points, offsets),
+    }
+
+
+def _ignored_columns(frames: Sequence[Sequence[Instance]], labels: dict[str, int]) -> Arrays:
+    """Return the columns of the ignored instances of all frames. They are few, and none was compared as closed."""
+    lines = [line for of_frame in frames for line in of_frame]
+    offsets = _offsets([len(line.points) for line in lines])
+    return {
+        "frames": _offsets([len(of_frame) for of_frame in frames]).astype(np.int32),
+        "label": np.array([labels[line.class_name] for line in lines], np.int32),
+        "closed": np.zeros(0, np.uint8),
+        "confidence": np.array([1.0 if line.confidence is None else line.confidence for line in lines], np.float32),
+        "points": offsets.astype(np.int32),
+        "coords": _packed_coords(np.concatenate([line.points for line in lines]), offsets),
+    }
+
+
+def _packed_coords(points: Points, offsets: Indices) -> NDArray[np.signedinteger[Any]]:
+    """Return points in centimetres, as ``steps`` of the smallest type that holds them."""
+    coords = points * CENTIMETRES
     kind: type[np.signedinteger[Any]] = np.int16
     if np.abs(coords).max(initial=0.0) >= np.iinfo(np.int16).max:
         kind = np.int32
     bound = np.iinfo(kind).max
+    return steps(np.rint(coords).clip(-bound, bound).astype(kind), offsets)
+
+
+def _match_columns(matches: Sequence[DrawnMatches]) -> Arrays:
+    joined = DrawnMatches._make(np.concatenate(columns) for columns in zip(*matches, strict=True))
+    offsets = _offsets(joined.sizes)
     return {
-        "frames": _offsets([len(getattr(frame, side)) for frame in frames]).astype(np.int32),
-        "label": np.array([labels[instance.class_name] for instance in instances], np.int32),
-        "closed": np.array([flag for frame in frames for flag in getattr(frame, f"{side}_closed", ())], np.uint8),
-        "confidence": np.array(confidence, np.float32),
+        "frames": _offsets(joined.frames).astype(np.int32),
+        "prediction": joined.prediction.astype(np.int32),
+        "truth": joined.truth.astype(np.int32),
+        "distance": joined.distance.astype(np.float32),
+        "costs": joined.costs.astype(np.float32),
         "points": offsets.astype(np.int32),
-        "coords": steps(np.rint(coords).clip(-bound, bound).astype(kind), offsets),
+        "pairs": steps(joined.pairs.astype(np.int32), offsets),
     }
 
 
-def _confidence_of(instance: Instance) -> float:
-    """Return the confidence of an instance; 1 for truth."""
-    if instance.confidence is None:
-        return 1.0
-    return instance.confidence
-
-
-def _with_x_forward(points: Floats, forward: str | None) -> Floats:
-    """Return points with x forward and y to the left, so that the panels of all methods have the same axes."""
-    if forward == "y":
-        turned: Floats = points[:, 1::-1] * (1.0, -1.0)
-        return turned
-    return points[:, :2]
-
-
-def _match_columns(frames: list[Assignment], protocol: Protocol) -> Arrays:
-    matches = [match for frame in frames for match in frame.matches]
-    offsets = _offsets([len(match.pairs) for match in matches])
-    pairs = np.concatenate([np.empty((0, 2), np.int64), *(match.pairs for match in matches)])
-    return {
-        "frames": _offsets([len(frame.matches) for frame in frames]).astype(np.int32),
-        "prediction": np.array([match.prediction for match in matches], np.int32),
-        "truth": np.array([match.truth for match in matches], np.int32),
-        "distance": np.array([match.distance for match in matches], np.float32),
-        "costs": _costs(frames, pairs, offsets, protocol=protocol).astype(np.float32),
-        "points": offsets.astype(np.int32),
-        "pairs": steps(pairs.astype(np.int32), offsets),
-    }
-
-
-def _link_columns(frames: list[Assignment]) -> Arrays:
-    links = [link for frame in frames for link in frame.links]
+def _link_columns(frames: Sequence[Sequence[FrameLink]]) -> Arrays:
+    links = [link for of_frame in frames for link in of_frame]
     kinds = {"predicted": np.uint8, "source": np.int32, "target": np.int32, "score": np.float32}
     return {
-        "frames": _offsets([len(frame.links) for frame in frames]).astype(np.int32),
+        "frames": _offsets([len(of_frame) for of_frame in frames]).astype(np.int32),
         "state": np.array([LINK_STATES.index(link.state) for link in links], np.uint8),
         **{name: np.array([getattr(link, name) for link in links], kind) for name, kind in kinds.items()},
     }
-
-
-def _costs(frames: list[Assignment], pairs: Indices, offsets: Indices, *, protocol: Protocol) -> Floats:
-    """Return the unnormalised costs of all matches: matched points, unmatched points, confidence; ``(matches, 3)``.
-
-    Match ``k`` has the rows ``offsets[k]:offsets[k + 1]`` of ``pairs``.
-    """
-    matched = [(frame.predictions[match.prediction], frame.truth[match.truth]) for frame, match in _matches(frames)]
-    if not matched:
-        return np.zeros((0, 3))
-    order = protocol.order
-    cutoff = protocol.cutoffs[0]
-    gaps = _points_at([x for x, _ in matched], pairs[:, 0], offsets)
-    gaps = gaps - _points_at([y for _, y in matched], pairs[:, 1], offsets)
-    count = np.diff(offsets)
-    owner = np.repeat(np.arange(len(matched)), count)
-    of_points = np.bincount(owner, np.sqrt(np.square(gaps).sum(axis=1)) ** order, len(matched))
-    points = np.array([len(x.points) + len(y.points) for x, y in matched])
-    total = of_points + cutoff**order / 2 * (points - 2 * count)
-    share = np.divide(of_points, total, out=np.zeros(len(matched)), where=total > 0)
-    r, s = np.array([[1.0 if line.confidence is None else line.confidence for line in pair] for pair in matched]).T
-    distance = np.array([match.distance for _, match in _matches(frames)])
-    weighted = np.minimum(r, s) * distance**order
-    return np.stack([weighted * share, weighted * (1 - share), np.abs(r - s) / 2], axis=1)
-
-
-def _matches(frames: list[Assignment]) -> list[tuple[Assignment, Match]]:
-    return [(frame, match) for frame in frames for match in frame.matches]
-
-
-def _points_at(lines: list[Instance], points: Indices, offsets: Indices) -> Points:
-    """Return some points of each line: line ``k`` has the rows ``offsets[k]:offsets[k + 1]``."""
-    first = _offsets([len(line.points) for line in lines])[:-1]
-    chosen: Points = np.concatenate([line.points for line in lines])[np.repeat(first, np.diff(offsets)) + points]
-    return chosen
 
 
 def has_shares(results: Results) -> bool:
@@ -303,5 +229,5 @@ def least_confidence(confidence: NDArray[np.floating], true_count: int) -> float
     return min(int(first_left_out * 100) + 1, 99) / 100
 
 
-def _offsets(sizes: list[int]) -> NDArray[np.int64]:
+def _offsets(sizes: Sequence[int] | Indices) -> NDArray[np.int64]:
     return np.concatenate([[0], np.array(sizes, np.int64)]).cumsum()

@@ -40,8 +40,20 @@ RESOURCES = "mapgauge.views.report"  # the package with scripts, styles and elem
 def described(methods: Sequence[Results], names: Sequence[str], *, world: bool) -> dict[str, Any]:
     """Return what the scripts need to know about the methods. With ``world``, the data are a map without an ego."""
     first = methods[0]
+    protocol = first.protocol
     colour = colours_of(first.class_names)
-    linked = any(links.are_compared(first.protocol) for links in drawn_links())
+    shares = None
+    if has_shares(first):
+        shares = PLD.title
+    cutoff = None
+    if protocol.cutoffs:
+        cutoff = protocol.cutoffs[0]
+    link_states: Sequence[str] = ()
+    if any(links.are_compared(protocol) for links in drawn_links()):
+        link_states = LINK_STATES
+    region = None
+    if not world:
+        region = protocol.region
     return {
         "methods": names,
         "methodColours": [COLOURS[k % len(COLOURS)] for k in range(len(names))],
@@ -51,13 +63,13 @@ def described(methods: Sequence[Results], names: Sequence[str], *, world: bool) 
         "metrics": [_described(metric, rows, first) for metric, rows in lists_of_frames(first.metrics)],
         "tokens": first.tokens,
         "scenes": scenes_of(methods),
-        "shares": PLD.title if has_shares(first) else None,
-        "matched": bool(first.protocol.cutoffs),
+        "shares": shares,
+        "matched": bool(protocol.cutoffs),
         "ignored": any(finding.code == "truth-ignored" for method in methods for finding in method.findings),
-        "cutoff": first.protocol.cutoffs[0] if first.protocol.cutoffs else None,
+        "cutoff": cutoff,
         "marks": {"steps": STEPS, "near": NEAR, "far": FAR, "thinnest": THINNEST, "widest": WIDEST},
-        "linkStates": LINK_STATES if linked else [],
-        "region": None if world else first.protocol.region,
+        "linkStates": link_states,
+        "region": region,
         "ego": not world,
     }
 

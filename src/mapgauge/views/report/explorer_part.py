@@ -41,7 +41,7 @@ def explorer_part(
     """Return what the list and the drawings show. The arguments are as in ``write_report``."""
     values = _FrameValues(methods, names)
     table = FrameTable(methods[0], tags)
-    chosen = _chosen(values, table, frames, limits)
+    chosen = _chosen(values, table, frames, limits=limits)
     if any(method.geometry is None for method in methods):
         chosen = {}
     drawn = list(chosen)

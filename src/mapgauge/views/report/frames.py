@@ -145,7 +145,7 @@ def choose(
         if len(chosen) + len(scene.frames) <= count // 2:
             chosen |= {frame: [scene.reason] for frame in scene.frames}
     ranked = count - (count - len(chosen)) // 4
-    ranking = [*_rankings(metrics, names, numbers), *_rankings_of_classes(metrics, names, numbers, classes)]
+    ranking = [*_rankings(metrics, names, numbers), *_rankings_of_classes(metrics, names, numbers, classes=classes)]
     rankings = ([(reason, frame) for frame in order[:count]] for reason, order in ranking)
     for turn in zip_longest(*rankings):
         for reason, frame in filter(None, turn):

@@ -66,12 +66,12 @@ def first_screen(results: Results | Sequence[Results], *, names: Sequence[str] |
     True
     """
     given = [results] if isinstance(results, Results) else list(results)
-    methods, called = prepared(given, names, None)
+    methods, called = prepared(given, names, causes=None)
     ordered = [methods[0], *(in_order_of(methods[0], method) for method in methods[1:])]
     comparison = compare(methods, names=called)
     said = combined([explain(*named) for named in zip(methods, called, strict=True)], comparison)
     explorer = explorer_part(ordered, called, FRAMES, causes=None, tags=None, progress=None)
-    explorer.meta.update(first_meta(ordered, called, comparison, said))
+    explorer.meta.update(first_meta(ordered, called, comparison, answer=said))
     where = panel_of_sections("where", ordered, called)
     empty = StaticPage(subtitle="", overview=Html(""), worries=Html(""), links=Html(""), sections=Html(""))
     page = page_of(

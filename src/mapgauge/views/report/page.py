@@ -14,8 +14,11 @@ from typing import Any, NamedTuple
 from mapgauge.answers.answer import Answer, combined, explain
 from mapgauge.answers.pairs import fits
 from mapgauge.errors import InvalidInput, Remedy
+from mapgauge.evaluation.evaluate import must_score
+from mapgauge.hooks import expect_ahead
 from mapgauge.io.files.writing import save
 from mapgauge.markup import Html, html, joined
+from mapgauge.metrics.explaining import EXPLAINING
 from mapgauge.metrics.table import METRICS
 from mapgauge.results.comparison import Comparison, check_comparable, compare, method_names
 from mapgauge.results.intervals import Estimate
@@ -26,6 +29,7 @@ from mapgauge.results.tags import Tags
 from mapgauge.results.values import InputRecords
 from mapgauge.typing import Progress
 from mapgauge.views.report.card import write_card
+from mapgauge.views.report.causes import has_causes
 from mapgauge.views.report.explorer import (
     STYLES,
     explorer_elements,
@@ -117,7 +121,7 @@ def write_report(
     # File names may contain bytes that are not valid text. They are written as numeric character references.
     save(Path(path), made.page.encode("utf-8", "xmlcharrefreplace"))
     if card is not None:
-        write_card(card, made.heading, made.subtitle, made.sentences, made.meta)
+        write_card(card, made.heading, made.subtitle, sentences=made.sentences, meta=made.meta)
 
 
 def _checked_frames(frames: int | str | None) -> int | Query | None:
@@ -156,6 +160,7 @@ def made_report(
     limits: Limits = LIMITS,
 ) -> MadeReport:
     """Return the report of methods. The arguments are as in ``write_report``."""
+    _expect(methods, causes)
     methods, called = prepared(methods, names, causes)
     if answer is not None:
         _check_answer(answer, called)
@@ -181,7 +186,7 @@ def made_report(
         named = [_without_folders(method) for method in ordered]
     top = summary(named, comparison, sliced)
     heading = title or ", ".join(called)
-    explorer.meta.update(first_meta(ordered, called, comparison, said))
+    explorer.meta.update(first_meta(ordered, called, comparison, answer=said))
     first = first_elements(said, panel_of_sections("where", ordered, called), top.worries)
     return MadeReport(
         page=page_of(heading, top, explorer.about, explorer=explorer, first=first),
@@ -217,6 +222,15 @@ def _has_values(estimates: Mapping[str, Mapping[str, Estimate]], results: Result
         if key not in estimates["mean"] or estimates["mean"][key].value != results.mean.get(key):
             return False
     return True
+
+
+def _expect(methods: Sequence[Results], causes: bool | None) -> None:
+    """Let the pass that scores the causes, if there is one, do what the answer and the panels need."""
+    if causes is False or not all(map(has_causes, methods)):
+        return
+    for method in methods:
+        if must_score(method, EXPLAINING):
+            expect_ahead(method.need_data(), method.metrics, report=True)
 
 
 def prepared(

@@ -1,6 +1,7 @@
 """Writes the parts of the page that need no script: the scoreboard above the frames, and the sections below them."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from math import ceil, floor, isfinite, isnan
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -68,42 +69,37 @@ def summary(methods: Sequence[Results], comparison: Comparison, sliced: Sequence
 
 def _scoreboard(methods: Sequence[Results], comparison: Comparison) -> Html:
     """Return a table with a row for each method: the main values, the first with its interval and its parts drawn."""
-    first = methods[0]
-    several = len(methods) > 1
-    shown = [
-        metric
-        for metric in map(METRICS.__getitem__, first.metrics)
-        if is_first(metric, first.metrics) and metric.main.key in comparison.estimates[0]["mean"]
-    ]
+    shown = _shown_metrics(methods[0], comparison)
     if not shown:
         return Html("")
+    several = len(methods) > 1
     metric = shown[0]
     keys = [row.main.key for row in shown]
     main = keys[0]
     estimates = [by_class["mean"] for by_class in comparison.estimates]
-    bounds = _axis([bound for values in estimates for bound in values[main] if isfinite(bound)])
+    bounds = _axis([bound for bound in chain.from_iterable(values[main] for values in estimates) if isfinite(bound)])
     best = {row.main.key: _best(comparison, row) for row in shown}
     colours = part_colours(metric)
     words = {value.key: value.words for value in metric.values}
+
     rows = []
     for k, (name, method, values) in enumerate(zip(comparison.names, methods, estimates, strict=True)):
-        cells: list[str] = [element("strong", name)]
+        scores = []
         for key in keys:
             text = _estimate(values[key], method, "mean", key=key)
             if several and k in best[key]:
                 text = html('<span class="best">{} <b title="no value is decided to be better">best</b></span>', text)
-            cells.append(text)
+            scores.append(text)
         about_main = [_whisker(values[main], bounds)]
-        chosen = {}
-        if k:
-            chosen["method"] = str(k)
         if colours:
+            # The parts of a bar lead to frames. The page shows those of the first method unless another one is chosen.
+            chosen = {"method": str(k)} if k else {}
             about_main.append(_bar(method.mean, colours, words, chosen=chosen))
         if several:
-            difference = comparison.differences.get((comparison.names[0], name), {}).get("mean", {}).get(main)
-            about_main.append(_verdict(difference, metric) if k else Html(""))
-        rows.append([*cells[:2], *about_main, *cells[2:]])
-    titles = [title_of(key, full=True) + setting_of(key, first.protocol) for key in keys]
+            about_main.append(_against_first(comparison, k, metric))
+        rows.append([element("strong", name), scores[0], *about_main, *scores[1:]])
+
+    titles = [title_of(key, full=True) + setting_of(key, methods[0].protocol) for key in keys]
     arrows = [title + column.arrow_of(column.main) for title, column in zip(titles, shown, strict=True)]
     about_header: list[str] = [html('<span class="axis"><span>{:g}</span><span>{:g}</span></span>', *bounds)]
     if colours:
@@ -113,7 +109,28 @@ def _scoreboard(methods: Sequence[Results], comparison: Comparison) -> Html:
     header = ["method", arrows[0], *about_header, *arrows[1:]]
     drawn = f"{counted(comparison.units, comparison.drawn, form=',')}"
     caption = f"Means over classes, with {comparison.level:.0%} intervals over {drawn}"
-    return joined([_table(caption, header, rows), _legend(colours, words) if colours else None])
+    table = _table(caption, header, rows)
+    if not colours:
+        return table
+    return joined([table, _legend(colours, words)])
+
+
+def _shown_metrics(first: Results, comparison: Comparison) -> list[Metric]:
+    """Return the metrics whose main values the scoreboard has."""
+    shown = []
+    for name in first.metrics:
+        metric = METRICS[name]
+        if is_first(metric, first.metrics) and metric.main.key in comparison.estimates[0]["mean"]:
+            shown.append(metric)
+    return shown
+
+
+def _against_first(comparison: Comparison, k: int, metric: Metric) -> Html:
+    """Return whether the method ``k`` is better than the first one. Empty for the first one itself."""
+    if k == 0:
+        return Html("")
+    of_classes = comparison.differences.get((comparison.names[0], comparison.names[k]), {})
+    return _verdict(of_classes.get("mean", {}).get(metric.main.key), metric)
 
 
 def _ranks(comparison: Comparison) -> Html:
