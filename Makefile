@@ -16,9 +16,17 @@ demo: .venv/installed
 
 # Tests start hundreds of processes. Each would compile every module again where bytecode is not written.
 test: export PYTHONDONTWRITEBYTECODE =
-# mypy takes a minute of one processor when it runs for the first time, so it runs beside the tests.
+# mypy takes half a minute of one processor when it runs for the first time. What the processes of the tests would each
+# prepare for themselves is prepared beside it: compiled kernels, and modules of tests with their assertions rewritten.
 test: lint .venv/tested
-	@$(MAKE) --no-print-directory --jobs 2 types pytest
+	@$(MAKE) --no-print-directory --jobs 2 types prepared
+	@$(MAKE) --no-print-directory pytest
+
+.PHONY: prepared
+prepared: .venv/tested
+	$(BIN)/mapgauge compile --quiet
+	$(BIN)/python -m pytest --collect-only -q > .pytest-collected || { cat .pytest-collected; exit 1; }
+	@rm -f .pytest-collected
 
 # The tests of a file share what it prepares, so one process runs them. Files are begun in the order of their names: by
 # default, xdist begins with those that have the most tests, and the longest files, which have few tests, come last.

@@ -75,7 +75,7 @@ def fault_of(kept: set[str]) -> str:
             load_all(kept)
         except BaseException:
             fault = traceback.format_exc()[-2000:]
-        os.write(writing, fault.encode())
+        os.write(writing, fault.encode("utf-8"))
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, encoding="utf-8") as pipe:

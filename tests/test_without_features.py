@@ -73,7 +73,9 @@ def test_every_feature_can_be_imported_alone() -> None:
     without_needed = {"global_map", "network"}
     names = [",".join(sorted(case)) for case in [*cases, without_needed]]
     program = str(Path(__file__).with_name("some_features.py"))
-    done = subprocess.run([sys.executable, program, *names], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, program, *names], capture_output=True, text=True, check=True, encoding="utf-8"
+    )
     *faults, of_needed = json.loads(done.stdout)
     assert [f"{name}: {fault}" for name, fault in zip(names, faults, strict=False) if fault] == []
     assert "the feature tracks was deleted" in of_needed

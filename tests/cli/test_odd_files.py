@@ -95,10 +95,9 @@ def test_poses_are_called_poses(call: Run, tmp_path: Path) -> None:
 
 
 def test_a_read_only_disk_is_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(targets, "is_read_only", lambda folder: True)
+    monkeypatch.setattr(writing, "is_read_only", lambda folder: True)
     with pytest.raises(mg.MapgaugeError, match=r"r\.mg: .*read-only"):
         targets.check_target(tmp_path / "r.mg")
-    monkeypatch.setattr(writing, "is_read_only", lambda folder: True)
     monkeypatch.setattr("os.access", lambda *_: False)
     (tmp_path / "f.geojson").touch()
     with pytest.raises(mg.MapgaugeError, match="cannot be written: the disk is read-only"):

@@ -15,9 +15,11 @@ COMMANDS = list(commands_of(plug_ins=False))
 
 
 def test_help_names_every_command(run: Run) -> None:
-    done = run("--help")
-    assert done.returncode == 0
-    assert done.stderr == ""
+    short = run("--help")
+    assert short.returncode == 0
+    assert short.stderr == ""
+    assert [name for name in COMMANDS if not re.search(rf"\b{name}\b", short.stdout)] == []
+    done = run("--help-all")
     assert re.findall(r"^  (\w+) {2,}[A-Z]", done.stdout, re.M) == COMMANDS
     assert "..." not in done.stdout.partition("Evaluate:")[2]  # no short help is cut
     assert re.findall(r"^(\w+):$", done.stdout.partition("Evaluate:")[2], re.M) == ["Look", "Ask", "Data", "More"]

@@ -74,8 +74,8 @@ def test_a_cause_is_accepted_as_the_table_prints_it(call: Run, printed: str, key
 def test_evaluate_says_what_the_values_mean(call: Run) -> None:
     text = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout
     assert "\nFinds 90 % of the map (5.51 of 6.12 km), 0.23 m beside it (median).\n" in text
-    assert "Largest families of causes of PLD: place " in text
-    assert "Largest" not in call("evaluate", "good.json", "truth.geojson", "--metrics", "ap_chamfer").stdout
+    assert "Main families of causes: place " in text
+    assert "of causes" not in call("evaluate", "good.json", "truth.geojson", "--metrics", "ap_chamfer").stdout
 
 
 def test_a_resumed_evaluation_says_what_the_values_mean(call: Run, world: Path, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_streamed_evaluation_says_what_one_in_memory_says(call: Run, world: Pa
     for name in ("good.json", "truth.geojson"):
         mg.write(mg.read(world / name), tmp_path / f"{Path(name).stem}.parquet")
     text = call("evaluate", "good.json", "truth.geojson", "--metrics", "pld").stdout
-    said = [line for line in text.splitlines() if line.startswith(("Finds", "Weighted", "Largest"))]
+    said = [line for line in text.splitlines() if line.startswith(("Finds", "Weighted", "Main"))]
     assert len(said) == 4
     for options in ((), ("--engine", "processes"), ("--work", "work")):
         streamed = call("evaluate", "good.parquet", "truth.parquet", "--metrics", "pld", *options, cwd=tmp_path).stdout

@@ -199,11 +199,11 @@ def test_gdal_has_three_drivers_even_if_the_caller_imported_pyogrio(
     asked: list[tuple[str, ...]] = []
     ask = _gdal._ask
 
-    def noted(*given: Any, skipped: tuple[str, ...]) -> Any:
+    def noted(*given: Any, skipped: tuple[str, ...], **named: Any) -> Any:
         if not asked:
             skipped = tuple(name for name in skipped if name != "OGR_VRT")
         asked.append(skipped)
-        return ask(*given, skipped=skipped)
+        return ask(*given, skipped=skipped, **named)
 
     monkeypatch.setattr(_gdal, "_ask", noted)
     assert len(mg.read(path).polylines) == 2
@@ -213,7 +213,7 @@ def test_gdal_has_three_drivers_even_if_the_caller_imported_pyogrio(
 def test_a_gdal_that_keeps_its_drivers_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = sound_geopackage(tmp_path / "x.gpkg")
     ask = _gdal._ask
-    monkeypatch.setattr(_gdal, "_ask", lambda *given, skipped: ask(*given, skipped=("CSV",)))
+    monkeypatch.setattr(_gdal, "_ask", lambda *given, **named: ask(*given, **(named | {"skipped": ("CSV",)})))
     with pytest.raises(mg.UnreadableFile, match=r"GDAL has \d+ drivers more"):
         mg.read(path)
 

@@ -107,7 +107,8 @@ import mapgauge as mg
 from mapgauge import plot
 lines = [mg.Instance("divider", np.array([[0.0, 1], [5, 1]]), 0.5)]
 for suffix in ("png", "svg", "pdf"):
-    plot.save(plot.frame(mg.Assignment("token", lines, [], [])), {str(tmp_path)!r} + "/frame." + suffix)
+    drawn = plot.frame(mg.Assignment(token="token", predictions=lines, truth=[], matches=[]))
+    plot.save(drawn, {str(tmp_path)!r} + "/frame." + suffix)
 print("matplotlib.pyplot" in sys.modules)
 """
     assert run(code) == "False"

@@ -208,7 +208,7 @@ def test_all_that_tie_with_the_best_are_marked_in_the_overview_too(look: Show, f
 @pytest.mark.needs_feature("error_map")
 def test_a_difference_of_any_two_methods_is_drawn_beside_its_map(look: Show, five: Path) -> None:
     page = look(five, "#method=3-2")
-    assert page.locator("#error-choice option:checked").inner_text() == "D \u2212 C"
+    assert page.locator("#error-choice option:checked").inner_text() == "D minus C"
     names = page.locator(".panel:visible figcaption strong").all_inner_texts()
     assert names == ["C", "D"]
     wide = page.locator(".panel:visible .scale").evaluate_all(

@@ -89,7 +89,7 @@ def test_two_methods_are_compared(browser: "Browser", tmp_path: Path, methods: l
     with notebook(browser, tmp_path, screen._repr_html_()) as page:
         assert "Whether poor or good is better" in page.locator("#output").inner_text()
         frame = panels(page)
-        assert frame.locator("#who button").all_inner_texts() == ["good", "poor", "poor \u2212 good"]
+        assert frame.locator("#who button").all_inner_texts() == ["good", "poor", "poor minus good"]
         assert "The way from" in frame.locator("#why-card").inner_text()
 
 

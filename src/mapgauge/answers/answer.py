@@ -89,7 +89,7 @@ def answer(
     >>> print(mg.answer(mg.evaluate(truth.with_confidence(0.9), truth, settings)))
     Finds 100 % of the map (72 of 72 m), 0.00 m beside it (median).
     Weighted by confidence, 0 % of its length is over 1.5 m off, 0 % is repeated.
-    Largest family of causes of PLD: confidence 100 %...
+    Main family of causes: confidence 100 %...
     """
     if isinstance(results, Results):
         methods = [results]

@@ -203,7 +203,7 @@ def _causes(facts: MethodFacts) -> Iterator[Statement]:
     # `mapgauge why` names single causes, whose shares are others.
     kind = "families" if others else "family"
     parts = [f"{family} {percent(share)}" for family, share in named.items()]
-    text = f"Largest {kind} of causes of PLD: {', '.join(parts)}"
+    text = f"Main {kind} of causes: {', '.join(parts)}"
     yield Statement("causes", f"{text}.", {"pld": facts.pld, **named})
 
 

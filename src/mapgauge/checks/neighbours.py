@@ -26,6 +26,7 @@ _VOTES = 3  # number of votes needed per class
 _WON = 0.6  # share of the votes that a class needs
 _OWN = 0.25  # with a larger share for the right class, nothing is swapped
 _INSTANCES = 10  # truth instances needed for a judgement
+_SAME = 0.001  # metres; two turns after which the distances differ by no more cannot be told apart
 _APART = 1.0  # metres; if the sides are nearer than this, the axes are right
 
 
@@ -228,7 +229,7 @@ def find_turn(neighbours: CheckedFrames) -> AxisTurn:
     if not here > _APART:
         return AxisTurn()
     (best, i), (second, _) = sorted((neighbours.gap(turn), i) for i, turn in enumerate(TURNS))[:2]
-    if best < 0.6 * here and best < 0.75 * second:
+    if best < 0.6 * here and best + _SAME < 0.75 * second:
         return TURNS[i]
     return AxisTurn()
 

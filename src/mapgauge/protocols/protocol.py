@@ -238,9 +238,9 @@ class Protocol:
     def sampling_in_words(self) -> str:
         """How polylines are sampled, in words.
 
-        >>> [Protocol("", **how).sampling_in_words for how in ({"spacing": 0.5}, {"count": 200}, {})]
+        >>> [Protocol(name="", **how).sampling_in_words for how in ({"spacing": 0.5}, {"count": 200}, {})]
         ['a point every 0.5 m', '200 points per polyline', 'points as in the file']
-        >>> Protocol("", spacing=0.5, sampling="even").sampling_in_words
+        >>> Protocol(name="", spacing=0.5, sampling="even").sampling_in_words
         'equal pieces of about 0.5 m'
         """
         if self.spacing is not None:

@@ -33,7 +33,7 @@ def of(address: str) -> bytes:
 def test_the_panel_where_has_the_error_map_of_both_methods(look: Open, server: Server) -> None:
     page = look(server.address)
     page.wait_for_selector("#where-slot #error-canvas")
-    assert page.locator("#error-bar [data-mode]").all_inner_texts() == ["good", "poor", "poor \N{MINUS SIGN} good"]
+    assert page.locator("#error-bar [data-mode]").all_inner_texts() == ["good", "poor", "poor minus good"]
     progress = page.locator("#where-progress")
     assert progress.is_hidden()
     places = (

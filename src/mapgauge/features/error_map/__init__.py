@@ -21,7 +21,7 @@ FEATURE = Feature(
         ),
     },
     sections=("report_section:SECTION",),
-    ahead=("report_section:ahead",),
+    ahead=("ahead:ahead",),
     names={
         "ErrorMap": "error_map:ErrorMap",
         "ErrorPlace": "places:ErrorPlace",

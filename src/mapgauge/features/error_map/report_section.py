@@ -4,24 +4,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from mapgauge.errors import InvalidInput
-from mapgauge.features.error_map import around
 from mapgauge.features.error_map.around import AroundEgo, around_ego
-from mapgauge.features.error_map.error_map import (
-    ErrorMap,
-    drive_of_sides,
-    error_map,
-    has_errors,
-    has_poses,
-    motions_of,
-    work_of,
-)
+from mapgauge.features.error_map.error_map import ErrorMap, error_map, has_errors, has_poses
 from mapgauge.features.error_map.panel import ego_panel, map_panel
 from mapgauge.features.error_map.zones import Zones, zones_around, zones_of_map
 from mapgauge.markup import Html
 from mapgauge.results.results import Results
-from mapgauge.scoring.data import BlockWork, Data
 from mapgauge.typing import Progress
-from mapgauge.views.report.drawings import is_map, is_map_data
+from mapgauge.views.report.drawings import is_map
 from mapgauge.views.report.pack import Added, Section
 
 
@@ -88,21 +78,6 @@ def _part_of(progress: Progress | None, method: int, count: int) -> Progress | N
 
 
 SECTION = _ErrorSection()
-
-
-def ahead(data: Data, metrics: Sequence[str], *, report: bool) -> BlockWork | None:
-    """Return what the panel needs from every block of frames. Only the report has it."""
-    protocol = data.protocol
-    if not report or not protocol.cutoffs:
-        return None
-    cutoff = protocol.cutoffs[0]
-    drive = drive_of_sides(data.sides)
-    if drive is not None:
-        with suppress(InvalidInput):
-            return work_of(protocol, cutoff, motions_of(drive))
-    if protocol.region is None or is_map_data(data):
-        return None
-    return around.work_of(protocol, cutoff)
 
 
 def _can_show(methods: Sequence[Results]) -> bool:

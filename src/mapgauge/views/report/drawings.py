@@ -24,7 +24,9 @@ CENTIMETRES = 100  # per metre; this precision is enough for a drawing
 
 def is_map(results: Results) -> bool:
     """Whether the truth is a map, in world coordinates or by its protocol. False if the results lack their data."""
-    return results.geometry is not None and is_map_data(results.geometry)
+    if results.geometry is None:
+        return False
+    return not results.protocol.has_ego or is_map_data(results.geometry)
 
 
 def is_map_data(data: Data) -> bool:
