@@ -9,22 +9,16 @@ MAPGAUGE_FUZZ_COMMANDS ?= 5000
 MAPGAUGE_FUZZ_MOVES ?= 300000
 MAPGAUGE_SOAK_SECONDS ?= 3600
 
-.PHONY: demo test prepared test-bare test-oldest pytest docs lint types public-types fuzz soak coverage mutants bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-history bench-slices bench-splits bench-global bench-causes bench-report bench-page bench-error-map bench-view bench-cold bench-public bench-all bench-against clean
+.PHONY: demo test test-bare test-oldest pytest docs lint types public-types fuzz soak coverage mutants bench bench-io bench-evaluate bench-command bench-cluster bench-tracks bench-truth bench-lanes bench-network bench-confidence bench-history bench-slices bench-splits bench-global bench-causes bench-report bench-page bench-error-map bench-view bench-cold bench-public bench-all bench-against clean
 
 demo: .venv/installed
 	$(BIN)/mapgauge demo --output demo
 
 # Tests start hundreds of processes. Each would compile every module again where bytecode is not written.
 test: export PYTHONDONTWRITEBYTECODE =
-# mypy takes half a minute of one processor when it runs for the first time. What the processes of the tests would each
-# prepare for themselves is prepared beside it: compiled kernels, and modules of tests with their assertions rewritten.
+# mypy takes half a minute of one processor when it runs for the first time, so it runs beside the tests.
 test: lint .venv/tested
-	@$(MAKE) --no-print-directory --jobs 2 types prepared
-	@$(MAKE) --no-print-directory pytest
-
-prepared: .venv/tested
-	$(BIN)/mapgauge compile --quiet
-	-$(BIN)/python -m pytest --collect-only -q > /dev/null
+	@$(MAKE) --no-print-directory --jobs 2 types pytest
 
 # The tests of a file share what it prepares, so one process runs them. Files are begun in the order of their names: by
 # default, xdist begins with those that have the most tests, and the longest files, which have few tests, come last.

@@ -22,7 +22,7 @@ settings.register_profile(
     "mapgauge",
     deadline=None,
     derandomize="CI" in os.environ,
-    max_examples=int(os.environ.get("MAPGAUGE_EXAMPLES", "40")),
+    max_examples=int(os.environ.get("MAPGAUGE_EXAMPLES", "30")),
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
 )

@@ -123,6 +123,8 @@ def of_function(name: str, function: Any) -> Iterator[str]:
     for one in own:
         if one.default is not one.empty:
             yield f"default: {name} {one.name} = {in_words(one.default)}"
+        elif one.kind is one.KEYWORD_ONLY:
+            yield f"by name: {name} {one.name}"
 
 
 def in_words(default: Any) -> str:
