@@ -16,8 +16,8 @@ ROWS = {
     "files": {"format", "column"},
     "commands": {"command", "value", "key", "csv", "exit"},
     "options": {"option", "option of a file", "extra"},
-    "public names": {"name", "class", "member", "in order", "default"},
-    "types of plug-ins": {"class", "member", "in order", "default"},
+    "public names": {"name", "class", "member", "in order", "by name", "default"},
+    "types of plug-ins": {"class", "member", "in order", "by name", "default"},
     "codes": {"finding"},
 }
 
