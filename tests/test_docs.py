@@ -186,19 +186,31 @@ def test_the_table_of_equations_has_every_equation_and_a_test_for_each() -> None
 
 
 @pytest.fixture(scope="session")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a reader of the tutorial works: the files of the demo, and those that its script writes."""
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder with the files of the demo, and what the demo printed."""
     folder = tmp_path_factory.mktemp("reader")
+    return folder, said("demo", folder)
+
+
+@pytest.fixture(scope="session")
+def reader(demo: tuple[Path, str]) -> Path:
+    """Where a reader of the tutorial works: the files of the demo, and those that its script writes."""
+    folder, _ = demo
     (script,) = re.findall(r"^```python\n(.+?)^```$", text_of(DOCS / "tutorial.md"), re.M | re.S)
     subprocess.run([sys.executable, "-c", script], cwd=folder, check=True)
-    said("demo", folder)
     return folder
+
+
+def test_the_commands_of_the_tutorial_print_what_it_says(reader: Path, demo: tuple[Path, str]) -> None:
+    (first, expected), *examples = consoles_of(DOCS / "tutorial.md")
+    assert first == "demo"
+    check(demo[1], expected, first)
+    check_all(examples, reader)
 
 
 @pytest.mark.parametrize(
     "page",
     [
-        "tutorial",
         "how-to/choose-the-cutoff",
         "how-to/cluster",
         "how-to/consistency",
@@ -286,6 +298,10 @@ def check_commands(folder: Path, page: str) -> None:
     """Run the commands of a page. They may need those before them."""
     examples = consoles_of(DOCS / f"{page}.md")
     assert examples
+    check_all(examples, folder)
+
+
+def check_all(examples: list[tuple[str, str]], folder: Path) -> None:
     for command, expected in examples:
         check(said(command, folder), expected, command)
 

@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FOLDERS = (".ci", "benchmarks", "docs", "examples", "src", "tests", "tools")
 MODE = re.compile(r"[rwax]\+?t?\+?")
+NAMES = ("open", "read_text", "write_text", "text=", "universal_newlines=")  # a file without them has no such call
 
 
 def unnamed(tree: ast.AST) -> Iterator[int]:
@@ -54,8 +55,9 @@ def name_of(call: ast.Call) -> str:
 def test_every_call_that_reads_or_writes_text_names_the_encoding(folder: str) -> None:
     found = []
     for path in sorted((ROOT / folder).rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        found += [f"{path.relative_to(ROOT)}:{line}" for line in unnamed(tree)]
+        text = path.read_text(encoding="utf-8")
+        if any(name in text for name in NAMES):
+            found += [f"{path.relative_to(ROOT)}:{line}" for line in unnamed(ast.parse(text))]
     assert found == []
 
 

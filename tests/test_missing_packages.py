@@ -85,7 +85,8 @@ def required() -> list[tuple[str, str]]:
     """The module and the extra of each call of ``require`` in the source."""
     calls = []
     for path in sorted((ROOT / "src").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if "require(" in text else ():
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "require":
                 module, _, extra = (getattr(argument, "value", None) for argument in node.args)
                 if isinstance(module, str) and isinstance(extra, str):
