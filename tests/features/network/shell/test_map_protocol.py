@@ -46,26 +46,26 @@ def test_all_classes_are_compared_and_predictions_without_confidences_are_certai
     assert "ego" not in [text.get_text() for legend in axes.figure.legends for text in legend.get_texts()]
 
 
-def test_one_command_gives_a_number_and_a_picture(tmp_path: Path, run: Run) -> None:
+def test_one_command_gives_a_number_and_a_picture(tmp_path: Path, call: Run) -> None:
     drawn(tmp_path / "mine.geojson", 0.5)
     drawn(tmp_path / "truth.geojson")
-    done = run(
+    done = call(
         "evaluate", "mine.geojson", "truth.geojson", "-p", "map", "--report", "page.html", "-o", "r.mg", cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
     assert "fence" in done.stdout
     assert "completeness" in done.stdout
     assert "drawn around its centre, without an ego" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    shown = run("show", "mine.geojson", "truth.geojson", "-p", "map", "-o", "frame.svg", cwd=tmp_path)
+    shown = call("show", "mine.geojson", "truth.geojson", "-p", "map", "-o", "frame.svg", cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
     picture = (tmp_path / "frame.svg").read_text(encoding="utf-8")
     assert "ego" not in picture
     assert ">1.00<" not in picture  # no confidences
 
 
-def test_all_means_every_class(tmp_path: Path, run: Run) -> None:
+def test_all_means_every_class(tmp_path: Path, call: Run) -> None:
     mg.write(mg.read(drawn(tmp_path / "a.geojson")).with_confidence(0.5), tmp_path / "a.geojson")
-    done = run("evaluate", "a.geojson", "a.geojson", "--classes", "all", "--json", cwd=tmp_path)
+    done = call("evaluate", "a.geojson", "a.geojson", "--classes", "all", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert {"kerb", "fence"} <= set(json.loads(done.stdout)["classes"])
 
@@ -85,7 +85,7 @@ def in_pieces(path: Path, step: float = 25.0) -> Path:
     return path
 
 
-def test_an_exact_map_in_pieces_is_complete(tmp_path: Path, run: Run) -> None:
+def test_an_exact_map_in_pieces_is_complete(tmp_path: Path, call: Run) -> None:
     pieces = in_pieces(tmp_path / "pieces.geojson")
     truth = in_pieces(tmp_path / "truth.geojson", 100.0)
     mean = mg.evaluate(pieces, truth, "map").mean
@@ -93,25 +93,25 @@ def test_an_exact_map_in_pieces_is_complete(tmp_path: Path, run: Run) -> None:
     assert mean["network_correctness"] == pytest.approx(0.99, abs=0.01)
     assert mean["network_pld"] is not None
     assert mean["network_pld"] < 0.05
-    done = run("evaluate", str(pieces), str(truth), "-p", "map")
+    done = call("evaluate", str(pieces), str(truth), "-p", "map")
     # 24 pieces of 25 m for 6 lines of 100 m
     assert "100 % of the true length found, in pieces (600 of 600 m, with 18 breaks)" in " ".join(done.stdout.split())
-    joined = run("evaluate", str(truth), str(pieces), "-p", "map")
+    joined = call("evaluate", str(truth), str(pieces), "-p", "map")
     assert "predicted lines go on from one true line to another at 18 places" in " ".join(joined.stdout.split())
 
 
-def test_tables_json_and_comparisons_of_two_maps_begin_with_network_pld(tmp_path: Path, run: Run) -> None:
+def test_tables_json_and_comparisons_of_two_maps_begin_with_network_pld(tmp_path: Path, call: Run) -> None:
     pieces = in_pieces(tmp_path / "pieces.geojson")
     truth = in_pieces(tmp_path / "truth.geojson", 100.0)
     for name, file in (("a", pieces), ("b", truth)):
-        done = run("evaluate", str(file), str(truth), "-p", "map", "--tables", "-o", f"{name}.mg", cwd=tmp_path)
+        done = call("evaluate", str(file), str(truth), "-p", "map", "--tables", "-o", f"{name}.mg", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         order = [done.stdout.index(word) for word in ("\nNetwork PLD, lower", "network completeness ↑", "\nPLD, lower")]
         assert order == sorted(order)
-    compared = run("compare", "a.mg", "b.mg", "--json", cwd=tmp_path)
+    compared = call("compare", "a.mg", "b.mg", "--json", cwd=tmp_path)
     assert compared.returncode == 0, compared.stderr
-    assert run("report", "a.mg", "b.mg", "-o", "page.html", cwd=tmp_path).returncode == 0
-    document = json.loads(run("evaluate", str(pieces), str(truth), "-p", "map", "--json").stdout)
+    assert call("report", "a.mg", "b.mg", "-o", "page.html", cwd=tmp_path).returncode == 0
+    document = json.loads(call("evaluate", str(pieces), str(truth), "-p", "map", "--json").stdout)
     assert next(key for key in document["mean"] if key not in ("predictions", "truth")) == "network_pld"
     again = mg.load_results(tmp_path / "a.mg")
     assert again.protocol == mg.protocol("map")
