@@ -3,6 +3,7 @@
 The text is the same in a terminal and in a pipe. It fits 80 columns, or a narrower terminal.
 """
 
+import math
 import re
 import shlex
 import sys
@@ -409,16 +410,23 @@ def _glyphs() -> Mapping[str, str]:
 
 
 def _bar(families: Mapping[str, float] | None, width: int) -> str:
-    """Return PLD as a bar, by families of causes. The ends of the families are rounded, so their sum is right."""
+    """Return PLD as a bar, by families of causes. A larger family never has fewer signs than a smaller one.
+
+    Each family has the whole signs of its share. What is left of the bar goes to those that lack most of a sign.
+
+    >>> _bar({"place": 0.34, "missing": 0.183, "extra": 0.152, "confidence": 0.115, "class": 0.0}, 5)
+    '██▓▒'
+    """
     if families is None:
         return ""
+    shares = {family: width * part for family, part in families.items()}
+    signs = {family: math.floor(share) for family, share in shares.items()}
+    left = round(sum(shares.values())) - sum(signs.values())
+    by_remainder = sorted(shares, key=lambda family: signs[family] - shares[family])
+    for family in by_remainder[:left]:
+        signs[family] += 1
     glyphs = _glyphs()
-    bar = ""
-    upto = 0.0
-    for family, part in families.items():
-        upto += part
-        bar += glyphs[family] * (round(width * upto) - len(bar))
-    return bar
+    return "".join(glyphs[family] * count for family, count in signs.items())
 
 
 def range_lines(answer: "Answer") -> Iterator[Piece]:
