@@ -16,7 +16,15 @@ from mapgauge.cli.inputs import InputReader, check_classes, check_files, check_n
 from mapgauge.cli.methods import keep_order
 from mapgauge.cli.output import announce, exit_on, exit_without_truth
 from mapgauge.cli.slices import are_slices, slice_pieces, slices_of, tags_of
-from mapgauge.cli.targets import SUFFIX, check_geometry, check_page, check_targets, files_of_each, page_of
+from mapgauge.cli.targets import (
+    SUFFIX,
+    check_geometry,
+    check_page,
+    check_results,
+    check_targets,
+    files_of_each,
+    page_of,
+)
 from mapgauge.cli.watching import EvaluationWatch
 from mapgauge.hooks import prior_tables
 
@@ -170,6 +178,8 @@ def _plan(
         new_folder = written
     inputs = [*options.predictions, options.truth, *options.lists, options.prior]
     check_targets([*targets, *pages], inputs, folders=folders, new_folder=new_folder)
+    if new_folder is None:
+        check_results("--output", written)
     check_page("--report", options.page)
     check_geometry(written, wanted=options.with_geometry)
     return replace(plan, targets=targets, folders=folders), pages

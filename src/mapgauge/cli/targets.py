@@ -135,6 +135,22 @@ def check_page(option: str, path: Path | None) -> None:
         refuse(option, f"a report is an HTML page: expected a name that ends in {PAGES[0]}, got {path}. {advice}")
 
 
+def check_results(option: str, path: Path | None) -> None:
+    """Refuse a file of results whose name says something else, such as that of a file of predictions."""
+    if path is None or path.suffix.lower() == SUFFIX:
+        return
+    advice = f"Write to {path.with_suffix(SUFFIX).name}"
+    if not path.suffix:
+        advice = f"{advice}, or into a folder: {path}/"
+    if path.suffix.lower() in PAGES:
+        advice = f"{advice}, or a report with --report {path.name}"
+    if path.suffix.lower() == ".json":
+        advice = f"{advice}, or print JSON with --json"
+    if path.suffix.lower() == ".csv":
+        advice = f"{advice}, or print CSV with --csv"
+    refuse(option, f"results are written to a name that ends in {SUFFIX}, got {path}. {advice}")
+
+
 def make_folder(path: Path) -> None:
     """Create a folder if it does not exist."""
     try:
