@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from mapgauge.io.files.source import Content
 
 _exists = os.path.exists  # unlike ``Path.exists``, it accepts every name
-_FIRST = (b"summary.npy", b"header.npy")  # the first file in a ZIP with results; of older results, the second
-_FIRST_AT = 30  # bytes of a ZIP before that name
 AUTO = "auto"  # the angle that turns predictions to the axes of the truth, or the projection of the truth
 STDIN = ("-", "/dev/stdin")  # names of the standard input
 _PATHS = ("tracks", "scenes", "tags", "poses", "predictions", "truth")  # options that name another file
@@ -116,7 +114,7 @@ def files_of(path: Path) -> list[Path]:
 
 def is_results(file: Path) -> bool:
     """Whether a path is a file of results, or the work folder of a streamed evaluation."""
-    from mapgauge.io.files.source import is_plain_file
+    from mapgauge.io.files.source import RESULTS_HEAD, begins_as_results, is_plain_file
 
     try:
         if file.is_dir():
@@ -126,10 +124,9 @@ def is_results(file: Path) -> bool:
         if not is_plain_file(file):  # opening a pipe would wait for its writer
             return False
         with file.open("rb") as stream:
-            stream.seek(_FIRST_AT)
-            begins_so = stream.read(len(_FIRST[0])).startswith(_FIRST)
+            head = stream.read(RESULTS_HEAD)
         # Damaged results are results too: reading them says what is wrong.
-        return begins_so or file.suffix == ".mg"
+        return begins_as_results(head) or file.suffix == ".mg"
     except OSError:
         return False  # reading the file raises a better error
 
@@ -428,7 +425,7 @@ def check_files(*paths: Path) -> None:
         if is_results(path):
             raise InvalidInput(
                 f"{path}: these are results, expected predictions or truth",
-                remedy="Results are the input of mapgauge compare, plot, show, report, paper and inspect",
+                remedy="Results are the input of mapgauge compare, why, frames, show, plot, report, paper and inspect",
             )
         if not is_dataset(place(path)):
             Content(path)

@@ -48,7 +48,7 @@ class Methods:
             return cls(command, each_results(files), True, protocols[0], workers)
         if len(files) < 2:
             check_there(files[0])
-            refuse("TRUTH", f"give predictions and truth, or results. {files[0]} is no file of results")
+            refuse("FILE", f"give predictions and truth, or results. {files[0]} is no file of results")
         if len(protocols) > 1:
             line = evaluate_first(command, files, "-p", ",".join(protocols))
             refuse("--protocol", f"this command takes one protocol. With several, evaluate first: {line}")

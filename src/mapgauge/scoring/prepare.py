@@ -148,6 +148,10 @@ def _corridor_findings(predictions: MapFrames, truth: MapFrames, protocol: Proto
 def check_sides(predictions: MapFrames, truth: MapFrames) -> None:
     """Refuse ignored predictions, predictions without sound confidences, degrees, and different reference systems."""
     refuse_ignored(predictions, "predictions cannot be ignored, only truth can")
+    if predictions.confidence is None and not len(predictions):
+        raise InvalidInput(
+            f"{predictions.name or 'predictions'}: no frames", remedy="Check that this is the file of the predictions"
+        )
     if predictions.confidence is None:
         raise no_confidences(predictions.name or "predictions", truth_has_them=truth.confidence is not None)
     if predictions.crs and truth.crs and not same_system(predictions.crs, truth.crs):

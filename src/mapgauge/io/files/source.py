@@ -42,9 +42,17 @@ _KINDS = (
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 ZIP = b"PK\x03\x04"
+_RESULTS = (b"summary.npy", b"header.npy")  # the first file in a ZIP with results; of older results, the second
+_FIRST_NAME = 30  # bytes of a ZIP before the name of its first file
+RESULTS_HEAD = _FIRST_NAME + max(map(len, _RESULTS))  # bytes that show whether a file has results
 
 _ZEROS = re.compile(rb"\0*")
 _CHUNK = 1 << 10, 1 << 22  # bytes given to a decompressor after the first member: at first, and at most
+
+
+def begins_as_results(head: bytes) -> bool:
+    """Whether a file with these first bytes, ``RESULTS_HEAD`` or more, is one of results."""
+    return head.startswith(ZIP) and head[_FIRST_NAME:].startswith(_RESULTS)
 
 
 def most_bytes(size: int) -> int:
@@ -288,6 +296,10 @@ class Content:
         start = self.data[:64]
         if start.startswith(_PARQUET):
             return "parquet"
+        if begins_as_results(start):
+            raise self.error(
+                "these are results, expected predictions or truth", remedy="Load them with mapgauge.load_results"
+            )
         if start.startswith(ZIP) and not self.is_zipped_map:
             raise self.error(
                 "a zip archive, as torch.save writes it; expected JSON, a pickle or Parquet",
