@@ -351,6 +351,10 @@ FAULTS = {
         f'{HEAD}FEATURE = Feature(checks=(":rows",))\ndef rows():\n    return [len]',
         "a row of checks is a builtin_function_or_method, expected a Check",
     ),
+    "failing": (
+        f'{HEAD}FEATURE = Feature(checks=(":rows",))\ndef rows():\n    raise ValueError("no prices")',
+        "its checks cannot be made: ValueError: no prices",
+    ),
     "taken": (
         f"{HEAD}import dataclasses\nfrom mapgauge_taken.metric import PRICE\n"
         'OURS = dataclasses.replace(PRICE, name="pld")\nFEATURE = Feature(metrics=(":OURS",))',

@@ -28,6 +28,7 @@ Row = TypeVar("Row")
 
 GROUP = "mapgauge.features"  # the group of entry points of plug-ins
 NAME = "FEATURE"  # of a manifest in its module
+_CHANGE = "Change the plug-in, or do not use it"
 GROUPS = ("Evaluate", "Look", "Ask", "Data", "More")  # the groups of commands in the help, in this order
 
 
@@ -380,7 +381,7 @@ class RowTable(MutableMapping[str, Row], Generic[Row]):
         rows = dict(self._of_package())
         owners = dict.fromkeys(rows, "mapgauge")
         for manifest, loaded in each_object(self.name, among=outside()):
-            for row in self._rows_of(loaded):
+            for row in self._rows_of_plugin(manifest, loaded):
                 wrong = self._fault_of(row, rows, owners)
                 if not wrong:
                     name = getattr(row, "name")  # noqa: B009, the type of a row is not known here
@@ -389,8 +390,19 @@ class RowTable(MutableMapping[str, Row], Generic[Row]):
                 elif manifest.is_installed:
                     _tell(f"{manifest.owner}: {wrong}")
                 else:
-                    raise MapgaugeError(f"{manifest.owner}: {wrong}", remedy="Change the plug-in, or do not use it")
+                    raise MapgaugeError(f"{manifest.owner}: {wrong}", remedy=_CHANGE)
         return rows
+
+    def _rows_of_plugin(self, manifest: Manifest, loaded: Any) -> list[Any]:
+        """Return the rows of an object of a plug-in. If its function fails, it has none."""
+        try:
+            return list(self._rows_of(loaded))
+        except Exception as error:
+            fault = f"{manifest.owner}: its {self.name} cannot be made: {type(error).__name__}: {error}"
+            if not manifest.is_installed:
+                raise MapgaugeError(fault, remedy=_CHANGE) from error
+            _tell(fault)
+            return []
 
     def _fault_of(self, row: Any, rows: Mapping[str, Any], owners: Mapping[str, str]) -> str:
         """Return why a row of a plug-in cannot be used, or ""."""
