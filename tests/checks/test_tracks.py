@@ -7,7 +7,7 @@ import pytest
 from tests.scenes_of_lines import pose, scene
 
 import mapgauge as mg
-from mapgauge.checks.neighbours import chamfer, near_chamfer
+from mapgauge.checks.neighbours import chamfer, lines_last, near_chamfer
 
 POSES = np.array([pose(2.0 * k) for k in range(4)])
 TRUE = [[("g", 0.0, 1.0), ("h", 5.0, 1.0)]] * 4
@@ -91,7 +91,7 @@ def test_scenes_out_of_order_with_equal_times_or_of_one_frame(predictions: mg.Ma
 def test_near_lines_have_their_chamfer_distance(rng: np.random.Generator) -> None:
     x, y = (rng.normal(0, 3, (n, 1, 2)) + rng.normal(0, 1, (n, 10, 2)) for n in (90, 80))
     rows, columns = np.indices((len(x), len(y)))
-    whole = chamfer(x[rows.ravel()], y[columns.ravel()]).reshape(len(x), len(y))
+    whole = chamfer(lines_last(x[rows.ravel()]), lines_last(y[columns.ravel()])).reshape(len(x), len(y))
     near = near_chamfer(x, y, 1.5)
     assert np.count_nonzero(np.isinf(near)) > 1000
     assert np.isinf(near[whole > 4]).any()
@@ -103,4 +103,4 @@ def test_a_gap_of_exactly_the_limit_is_near() -> None:
     line = np.stack([np.arange(10.0), np.zeros(10)], axis=1)[None]
     for gap in (1.5, np.nextafter(1.5, 2)):  # a mean of the second may be rounded to 1.5
         other = line + np.array([0, gap])
-        assert near_chamfer(line, other, 1.5)[0, 0] == chamfer(line, other)[0]
+        assert near_chamfer(line, other, 1.5)[0, 0] == chamfer(lines_last(line), lines_last(other))[0]

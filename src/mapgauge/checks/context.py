@@ -97,9 +97,14 @@ def extent_of(side: MapFrames) -> Extent | None:
 
 def is_geographic(side: MapFrames, least: int = _ENOUGH) -> bool:
     """Whether at least ``least`` lines, and most lines of a side, look like longitude and latitude."""
+    return _geographic_lines(side) >= max(least, 1)
+
+
+def _geographic_lines(side: MapFrames) -> int:
+    """Return the number of lines that are longer than 0 if most look like longitude and latitude, and otherwise 0."""
     centre, length, frame = _lines(side)
-    if len(centre) < max(least, 1):
-        return False
+    if not len(centre) or not float(np.median(length)) < _LINE:
+        return 0
     nearer, farther = np.sort(np.abs(centre), axis=1).T
     on_earth = (nearer <= 90) & (farther <= 180) & (np.hypot(nearer, farther) > _FROM_ORIGIN)
     next_one = np.hypot(*np.diff(centre, axis=0).T)[np.diff(frame) == 0]
@@ -107,7 +112,9 @@ def is_geographic(side: MapFrames, least: int = _ENOUGH) -> bool:
         apart = float(np.median(next_one))
     else:
         apart = 0.0
-    return float(np.median(length)) < _LINE and apart < _NEXT and bool(np.median(on_earth) == 1)
+    if apart < _NEXT and np.median(on_earth) == 1:
+        return len(centre)
+    return 0
 
 
 def degrees_found(name: str, side: MapFrames, count: int) -> Finding:
@@ -219,11 +226,10 @@ class Context(CheckInput):
     @cached_property
     def geographic(self) -> tuple[bool, bool]:
         """Whether the sides have longitude and latitude. A few lines tell it only if both sides have it."""
-        x, y = self.sampled
-        both = is_geographic(x, least=1) and is_geographic(y, least=1)
-        if both:
+        x, y = (_geographic_lines(side) for side in self.sampled)
+        if x and y:
             return (True, True)
-        return (is_geographic(x), is_geographic(y))
+        return (x >= _ENOUGH, y >= _ENOUGH)
 
     @cached_property
     def neighbours(self) -> CheckedFrames:

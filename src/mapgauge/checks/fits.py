@@ -11,14 +11,17 @@ from typing import NamedTuple
 import numpy as np
 
 from mapgauge.checks.neighbours import (
+    ANY,
     POINTS,
     AxisTurn,
+    FittedLines,
+    LinePairs,
     Motion,
-    chamfer_of_pairs,
     coarse_frames,
     evenly,
     most_confident,
-    rows_with_points,
+    nearest_of,
+    rows_of_frames,
     spread,
 )
 from mapgauge.frames.map_frames import MapFrames
@@ -32,23 +35,6 @@ _OTHERS = (1, 2, 3)  # each frame is compared with the truth of the frames that 
 _AWAY = 1.8  # metres from the truth of other frames; on the samples it is 2.6 or more
 _STEPS = 6  # steps of a fit; on the samples, more change a scale by less than 0.001
 _DOUBT = 0.5  # metres; in a fit, a point at this distance counts half of a point at distance 0
-_ANY = 0  # the only class if classes do not count
-
-
-class FittedLines(NamedTuple):
-    """Some lines of a frame."""
-
-    points: Points  # (lines, POINTS, 2)
-    label: Indices  # (lines,): numbers of the classes
-
-    def moved(self, motion: Motion) -> "FittedLines":
-        """Return the lines after a motion."""
-        return self._replace(points=motion(self.points))
-
-    def of_class(self, label: int) -> "FittedLines":
-        """Return the lines of one class."""
-        own = self.label == label
-        return FittedLines(self.points[own], self.label[own])
 
 
 class Fit(NamedTuple):
@@ -87,116 +73,42 @@ def tables(predicted: Sequence[str], true: Sequence[str]) -> tuple[Indices, Indi
     return x, y
 
 
-def rows_of(side: MapFrames, frame: int, table: Indices | None) -> Indices:
-    """Return the lines of a frame whose class has a number. Without a table, all classes have."""
-    rows = rows_with_points(side, frame)
+def rows_of(side: MapFrames, frames: Sequence[int], table: Indices | None) -> list[Indices]:
+    """Return the lines of each of some frames whose class has a number. Without a table, all classes have."""
+    rows = rows_of_frames(side, frames)
     if table is None:
         return rows
-    known: Indices = rows[table[side.label[rows]] >= 0]
-    return known
+    known = table[side.label] >= 0
+    return [of_frame[known[of_frame]] for of_frame in rows]
 
 
 def lines_of(side: MapFrames, rows: Sequence[Indices], table: Indices | None) -> list[FittedLines]:
-    """Return some lines of each frame, whose rows are given. Without a table, classes do not count."""
-    chosen = [spread(side, of_frame, _LINES) for of_frame in rows]
+    """Return the lines of each frame, whose rows are given. Without a table, classes do not count."""
     lines = []
-    for points, of_frame in zip(coarse_frames(side, chosen), chosen, strict=True):
+    for points, of_frame in zip(coarse_frames(side, rows), rows, strict=True):
         if table is None:
-            label = np.full(len(of_frame), _ANY)
+            label = np.full(len(of_frame), ANY)
         else:
             label = table[side.label[of_frame]]
         lines.append(FittedLines(np.clip(points[..., :2], -_OUT_OF_REACH, _OUT_OF_REACH), label))
     return lines
 
 
-@dataclass(frozen=True, kw_only=True)
-class LinePairs:
-    """Predictions and truth of several frames, one after another, and which of their lines may be compared.
+def distances(pairs: LinePairs, motion: Motion = np.asarray) -> Floats:
+    """Return the distance of each frame from its truth after a motion of the predictions.
 
-    A frame may stand here several times, each time with the truth of another frame.
+    It is the mean distance in metres to the nearest line of the other side, the smaller of both directions. A model
+    that finds few lines is near in one direction, and a model with many false lines in the other.
     """
+    return _of_frames(pairs, *pairs.nearest(motion(pairs.predictions.points), FARTHEST))
 
-    predictions: Points  # (lines, POINTS, 2)
-    truth: Points  # (lines, POINTS, 2)
-    predicted: Indices  # (pairs,): pairs of lines of the same frame and class, prediction by prediction
-    true: Indices  # (pairs,)
-    sizes: tuple[Indices, Indices]  # (frames,): number of predictions and of true lines of each frame
 
-    @classmethod
-    def of(cls, frames: Sequence[tuple[FittedLines, FittedLines]]) -> "LinePairs":
-        """Return the lines of some frames, each given by its predictions and a truth."""
-        predicted = [np.empty(0, np.int64)]
-        true = [np.empty(0, np.int64)]
-        first_prediction = 0
-        first_truth = 0
-        for predictions, truth in frames:
-            rows, columns = np.nonzero(predictions.label[:, None] == truth.label)
-            predicted.append(rows + first_prediction)
-            true.append(columns + first_truth)
-            first_prediction += len(predictions.label)
-            first_truth += len(truth.label)
-        none = np.empty((0, POINTS, 2))
-        return cls(
-            predictions=np.concatenate([none, *(predictions.points for predictions, _ in frames)]),
-            truth=np.concatenate([none, *(truth.points for _, truth in frames)]),
-            predicted=np.concatenate(predicted),
-            true=np.concatenate(true),
-            sizes=(
-                np.array([len(predictions.label) for predictions, _ in frames], np.int64),
-                np.array([len(truth.label) for _, truth in frames], np.int64),
-            ),
-        )
-
-    @cached_property
-    def _boxes(self) -> tuple[Points, Points]:
-        """The lowest and the highest coordinates of the true line of each pair."""
-        return self.truth.min(axis=1)[self.true], self.truth.max(axis=1)[self.true]
-
-    def near(self, points: Points, most: float = FARTHEST) -> tuple[Indices, Indices, Floats]:
-        """Return the pairs whose Chamfer distance is below ``most``, and these distances.
-
-        Args:
-            points: The predictions after a motion.
-            most: Metres.
-        """
-        low, high = self._boxes
-        above = points.min(axis=1)[self.predicted] - high
-        below = low - points.max(axis=1)[self.predicted]
-        # No Chamfer distance is shorter than the gap between the boxes.
-        candidates = np.flatnonzero((np.maximum(above, below) < most).all(axis=1))
-        predicted = self.predicted[candidates]
-        true = self.true[candidates]
-        apart = chamfer_of_pairs(points, self.truth, predicted, columns=true)
-        within = apart < most
-        return predicted[within], true[within], apart[within]
-
-    def nearest(self, points: Points, most: float = FARTHEST) -> tuple[Floats, Floats]:
-        """Return the distance of each prediction from the nearest true line, and of each true line, at most ``most``.
-
-        Args:
-            points: The predictions after a motion.
-            most: Metres.
-        """
-        predicted, true, apart = self.near(points, most)
-        of_prediction = np.full(len(self.predictions), most)
-        of_truth = np.full(len(self.truth), most)
-        np.minimum.at(of_prediction, predicted, apart)
-        np.minimum.at(of_truth, true, apart)
-        return of_prediction, of_truth
-
-    def distances(self, motion: Motion = np.asarray) -> Floats:
-        """Return the distance of each frame from its truth after a motion of the predictions.
-
-        It is the mean distance in metres to the nearest line of the other side, the smaller of both directions. A model
-        that finds few lines is near in one direction, and a model with many false lines in the other.
-        """
-        means = []
-        for nearest, size in zip(self.nearest(motion(self.predictions)), self.sizes, strict=True):
-            frame = np.repeat(np.arange(len(size)), size)
-            total = np.bincount(frame, nearest, len(size))
-            means.append(total / np.maximum(size, 1))
-        filled = (self.sizes[0] > 0) & (self.sizes[1] > 0)
-        return np.where(filled, np.minimum(*means), FARTHEST)
+def _of_frames(pairs: LinePairs, of_prediction: Floats, of_truth: Floats) -> Floats:
+    """Return the distance of each frame, given the distance of each line from the nearest line of the other side."""
+    from_predictions = pairs.predictions.of_frames(of_prediction)
+    from_truth = pairs.truth.of_frames(of_truth)
+    filled = (pairs.predictions.sizes > 0) & (pairs.truth.sizes > 0)
+    return np.where(filled, np.minimum(from_predictions, from_truth), FARTHEST)
 
 
 @dataclass(frozen=True)
@@ -223,17 +135,20 @@ class Fits:
         else:
             x_table = None
             y_table = None
+        sample = evenly(tokens, FRAMES)
+        x_rows = rows_of(predictions, [predictions.index[token] for token in sample], x_table)
+        y_rows = rows_of(truth, [truth.index[token] for token in sample], y_table)
         chosen = []
         predicted = []
         true = []
-        for token in evenly(tokens, FRAMES):
-            y = rows_of(truth, truth.index[token], y_table)
-            x = rows_of(predictions, predictions.index[token], x_table)
+        for token, x, y in zip(sample, x_rows, y_rows, strict=True):
             if not len(x) or not len(y):
                 continue
             chosen.append(token)
             predicted.append(most_confident(predictions, x, len(y)))
             true.append(y)
+        predicted = spread(predictions, predicted, _LINES)
+        true = spread(truth, true, _LINES)
         lines = zip(chosen, lines_of(predictions, predicted, x_table), lines_of(truth, true, y_table), strict=True)
         frames = tuple(Fit(token, x.moved(turn), y) for token, x, y in lines)
         return cls(frames, predictions, truth, turn=turn, tables=(x_table, y_table), order=_in_order(truth))
@@ -244,21 +159,26 @@ class Fits:
         return LinePairs.of([(frame.predictions, frame.truth) for frame in self.frames])
 
     @cached_property
+    def nearest(self) -> tuple[Floats, Floats]:
+        """The distance of each prediction from the nearest line of its own truth, and of each true line."""
+        return self.pairs.nearest(self.pairs.predictions.points, FARTHEST)
+
+    @cached_property
     def own(self) -> Floats:
         """The distance of each frame from its own truth."""
-        return self.pairs.distances()
+        return _of_frames(self.pairs, *self.nearest)
 
     @cached_property
     def others(self) -> Floats:
         """The distance of each frame from the truth of other frames: the median of three."""
         number = len(self.frames)
-        rows = []
+        pairs = []
         for quarter in _OTHERS:
             away = quarter * number // 4
             others = self.frames[away:] + self.frames[:away]
-            pairs = zip(self.frames, others, strict=True)
-            rows.append(LinePairs.of([(frame.predictions, other.truth) for frame, other in pairs]).distances())
-        middle: Floats = np.median(np.array(rows), axis=0)
+            pairs += [(frame.predictions, other.truth) for frame, other in zip(self.frames, others, strict=True)]
+        rows = distances(LinePairs.of(pairs)).reshape(len(_OTHERS), number)
+        middle: Floats = np.median(rows, axis=0)
         return middle
 
     @cached_property
@@ -275,8 +195,7 @@ class Fits:
         """The distance of each frame from the truth of the previous and the next frame; NaN if there is none."""
         place = {frame: k for k, frame in enumerate(self.order)}
         scenes = self.truth.scenes
-        found = []  # direction and number of a frame
-        rows = []  # of the truth beside it
+        found = []  # direction and number of a frame, and the frame of the truth beside it
         for k, frame in enumerate(self.frames):
             index = self.truth.index[frame.token]
             for direction, step in enumerate((-1, 1)):
@@ -284,16 +203,37 @@ class Fits:
                 if not 0 <= at < len(self.order):
                     continue
                 other = self.order[at]
-                beside = rows_of(self.truth, other, self.tables[1])
-                if len(beside) and (scenes is None or scenes[other] == scenes[index]):
-                    found.append((direction, k))
-                    rows.append(beside)
-        lines = lines_of(self.truth, rows, self.tables[1])
-        pairs = [(self.frames[k].predictions, truth) for (_, k), truth in zip(found, lines, strict=True)]
+                if scenes is None or scenes[other] == scenes[index]:
+                    found.append((direction, k, other))
+        lines = self._truth_of({other for _, _, other in found})
+        found = [(direction, k, other) for direction, k, other in found if len(lines[other].label)]
+        pairs = [(self.frames[k].predictions, lines[other]) for _, k, other in found]
         result = np.full((2, len(self.frames)), np.nan)
-        for (direction, k), distance in zip(found, LinePairs.of(pairs).distances().tolist(), strict=True):
+        for (direction, k, _), distance in zip(found, distances(LinePairs.of(pairs)).tolist(), strict=True):
             result[direction, k] = distance
         return result[0], result[1]
+
+    def _truth_of(self, frames: set[int]) -> dict[int, FittedLines]:
+        """Return the lines of some frames of the truth, many of which belong to the sample."""
+        known = {self.truth.index[frame.token]: frame.truth for frame in self.frames}
+        others = sorted(frames - known.keys())
+        rows = spread(self.truth, rows_of(self.truth, others, self.tables[1]), _LINES)
+        lines = lines_of(self.truth, rows, self.tables[1])
+        return known | dict(zip(others, lines, strict=True))
+
+    def of_class(self, label: int) -> tuple[Indices, Floats]:
+        """Return the frames that have a class on both sides, and the distance of its lines there from their truth."""
+        number = len(self.frames)
+        sizes = []
+        means = []
+        for side, nearest in zip((self.pairs.predictions, self.pairs.truth), self.nearest, strict=True):
+            rows = np.flatnonzero(side.label == label)
+            size = np.bincount(side.frame[rows], minlength=number)
+            total = np.bincount(side.frame[rows], nearest[rows], number)
+            sizes.append(size)
+            means.append(total / np.maximum(size, 1))
+        frames = np.flatnonzero(np.minimum(*sizes))
+        return frames, np.minimum(*means)[frames]
 
     @cached_property
     def enough(self) -> Flags:
@@ -301,38 +241,29 @@ class Fits:
         sizes = [min(len(frame.predictions.label), len(frame.truth.label)) for frame in self.frames]
         return np.array(sizes, np.int64) >= 3
 
-    def similarity(self, start: Similarity, frames: Sequence[Fit]) -> Similarity:
-        """Return the scale, turn and shift that bring lines of the predictions nearest to those of the truth.
 
-        Each step moves points along the normals of the nearest lines, because nothing is known about where along a line
-        a point belongs.
-        """
-        matrix = start.matrix
-        shift = np.array(start.shift)
-        lines = LinePairs.of([(frame.predictions, frame.truth) for frame in frames])
-        for _ in range(_STEPS):
-            left, right = _equations(lines, lines.predictions @ matrix.T + shift)
-            if len(right) < len(left.T) * POINTS:
-                break
-            weight = 1 / (1 + np.square(right / _DOUBT))
-            weighted = (left * weight[:, None]).T
-            # Points of a single straight line leave some directions open. Those do not move.
-            grow, turn, dx, dy = np.linalg.lstsq(weighted @ left, weighted @ right, rcond=1e-9)[0]
-            change = np.array([[1 + grow, -turn], [turn, 1 + grow]])
-            matrix = change @ matrix
-            shift = change @ shift + (dx, dy)
-        scale = float(np.hypot(matrix[0, 0], matrix[1, 0]))
-        degrees = float(np.degrees(np.arctan2(matrix[1, 0], matrix[0, 0])))
-        return Similarity(scale, degrees, (float(shift[0]), float(shift[1])))
+def similarity(lines: LinePairs, start: Similarity) -> Similarity:
+    """Return the scale, turn and shift that bring lines of the predictions nearest to those of the truth.
 
-
-def _nearest_lines(fitted: LinePairs, points: Points) -> tuple[Indices, Indices]:
-    """Return the predictions that have a true line within reach, and the nearest true line of each."""
-    predicted, true, apart = fitted.near(points)
-    # The nearest true line of each prediction comes first, and of those that are as near the first one.
-    order = np.lexsort((true, apart, predicted))
-    found, first = np.unique(predicted[order], return_index=True)
-    return found, true[order][first]
+    Each step moves points along the normals of the nearest lines, because nothing is known about where along a line
+    a point belongs.
+    """
+    matrix = start.matrix
+    shift = np.array(start.shift)
+    for _ in range(_STEPS):
+        left, right = _equations(lines, lines.predictions.points @ matrix.T + shift)
+        if len(right) < len(left.T) * POINTS:
+            break
+        weight = 1 / (1 + np.square(right / _DOUBT))
+        weighted = (left * weight[:, None]).T
+        # Points of a single straight line leave some directions open. Those do not move.
+        grow, turn, dx, dy = np.linalg.lstsq(weighted @ left, weighted @ right, rcond=1e-9)[0]
+        change = np.array([[1 + grow, -turn], [turn, 1 + grow]])
+        matrix = change @ matrix
+        shift = change @ shift + (dx, dy)
+    scale = float(np.hypot(matrix[0, 0], matrix[1, 0]))
+    degrees = float(np.degrees(np.arctan2(matrix[1, 0], matrix[0, 0])))
+    return Similarity(scale, degrees, (float(shift[0]), float(shift[1])))
 
 
 def _equations(fitted: LinePairs, points: Points) -> tuple[Points, Floats]:
@@ -340,10 +271,10 @@ def _equations(fitted: LinePairs, points: Points) -> tuple[Points, Floats]:
 
     The unknowns are the growth, the angle in radians and the shift in x and y.
     """
-    found, nearest = _nearest_lines(fitted, points)
+    found, nearest = nearest_of(*fitted.near(points, FARTHEST))
     # Lines come last, so that numpy computes many of them at once: (POINTS, 1, lines) and (POINTS - 1, lines).
     x, y = points[found].transpose(2, 1, 0)[:, :, None]
-    lines = np.ascontiguousarray(fitted.truth[nearest].transpose(2, 1, 0))
+    lines = fitted.true_lines.take(nearest, axis=2)
     start_x, start_y = lines[:, :-1]
     along_x, along_y = np.diff(lines, axis=1)
     square = np.maximum(np.square(along_x) + np.square(along_y), 1e-12)
@@ -394,14 +325,12 @@ def ranking(fits: Fits, near: float) -> Ranking | None:
     predictions = fits.predictions
     if predictions.confidence is None:
         return None
-    chosen = []
-    for frame in fits.frames:
-        # All predictions, not only the most confident.
-        rows = rows_of(predictions, predictions.index[frame.token], fits.tables[0])
-        chosen.append(spread(predictions, rows, _LINES))
+    # All predictions, not only the most confident.
+    rows = rows_of(predictions, [predictions.index[frame.token] for frame in fits.frames], fits.tables[0])
+    chosen = spread(predictions, rows, _LINES)
     lines = zip(lines_of(predictions, chosen, fits.tables[0]), fits.frames, strict=True)
     pairs = LinePairs.of([(own.moved(fits.turn), frame.truth) for own, frame in lines])
-    of_prediction, of_truth = pairs.nearest(pairs.predictions, near)
+    of_prediction, of_truth = pairs.nearest(pairs.predictions.points, near)
     is_hit = of_prediction < near
     is_found = of_truth < near
     hits = int(np.count_nonzero(is_hit))

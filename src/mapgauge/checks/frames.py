@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from mapgauge.checks import confidences
 from mapgauge.checks.context import Context
-from mapgauge.checks.fits import FARTHEST, Fits, LinePairs, Similarity
-from mapgauge.checks.neighbours import TURNS, AxisTurn
+from mapgauge.checks.fits import FARTHEST, Fits, Similarity, distances, similarity
+from mapgauge.checks.neighbours import TURNS, AxisTurn, LinePairs
 from mapgauge.errors import Remedy
 from mapgauge.frames.findings import Finding, share_of
 from mapgauge.frames.map_frames import MapFrames
@@ -138,7 +138,7 @@ def moved(context: Context) -> Iterator[Finding]:
     if abs(fit.scale - 1) < _SCALE and abs(fit.degrees) < _ANGLE and max(map(abs, fit.shift)) < _SHIFT:
         return
     before = fits.own
-    after = fits.pairs.distances(fit)
+    after = distances(fits.pairs, fit)
     if not (after.mean() < _CLOSER * before.mean() and np.mean(after < before) > _BETTER):
         return
     if fit.scale < 1 - _SCALE and not _own_is_nearest(fits, fit):
@@ -183,9 +183,12 @@ def _fitted(fits: Fits) -> Similarity:
         some = Fits(
             fits.frames[::step], fits.predictions, fits.truth, turn=fits.turn, tables=fits.tables, order=fits.order
         )
-        refined = [some.similarity(start, some.frames) for start in starts]
-        start = min(refined, key=lambda fit: float(some.pairs.distances(fit).mean()))
-    return fits.similarity(start, fits.frames[:: len(fits.frames) // _FITTED + 1])
+        refined = [similarity(some.pairs, start) for start in starts]
+        start = min(refined, key=lambda fit: float(distances(some.pairs, fit).mean()))
+    step = len(fits.frames) // _FITTED + 1
+    if step == 1:
+        return similarity(fits.pairs, start)
+    return similarity(LinePairs.of([(frame.predictions, frame.truth) for frame in fits.frames[::step]]), start)
 
 
 def _own_is_nearest(fits: Fits, fit: Similarity) -> bool:
@@ -245,12 +248,14 @@ def turned_frames(context: Context) -> Iterator[Finding]:
 
 def _common_turn(fits: Fits) -> tuple[AxisTurn | None, Flags]:
     """Return the turn that many frames have in common, and the frames; None if there is none."""
+    flags = np.zeros(len(fits.frames), np.bool_)
     suspects = np.flatnonzero(fits.enough & (fits.share > _OFF))
+    if not len(suspects):
+        return None, flags
     pairs = LinePairs.of([(fits.frames[i].predictions, fits.frames[i].truth) for i in suspects.tolist()])
-    after = np.array([pairs.distances(turn) for turn in TURNS])
+    after = np.array([distances(pairs, turn) for turn in TURNS])
     is_turned = after.min(axis=0) < _TURNED * fits.own[suspects]
     turns = dict(zip(suspects[is_turned].tolist(), after.argmin(axis=0)[is_turned].tolist(), strict=True))  # by frame
-    flags = np.zeros(len(fits.frames), np.bool_)
     if not turns:
         return None, flags
     best, number = Counter(turns.values()).most_common(1)[0]
@@ -266,16 +271,19 @@ def turned_classes(context: Context) -> Iterator[Finding]:
     if fits.tables[1] is None or context.turn.what:
         return
     for label, name in enumerate(context.truth.classes):
-        pairs = [(frame.predictions.of_class(label), frame.truth.of_class(label)) for frame in fits.frames]
-        pairs = [(x, y) for x, y in pairs if len(x.label) and len(y.label)]
-        lines = sum(len(y.label) for _, y in pairs)
-        if lines < _LINES or len(pairs) < _FEW:
+        frames, apart = fits.of_class(label)
+        if len(frames) < _FEW:
             continue
-        of_class = LinePairs.of(pairs)
-        here = float(of_class.distances().mean())
+        here = float(apart.mean())
         if here < _FAR:
             continue
-        after = [float(of_class.distances(turn).mean()) for turn in TURNS]
+        chosen = [fits.frames[i] for i in frames.tolist()]
+        pairs = [(frame.predictions.of_class(label), frame.truth.of_class(label)) for frame in chosen]
+        lines = sum(len(y.label) for _, y in pairs)
+        if lines < _LINES:
+            continue
+        of_class = LinePairs.of(pairs)
+        after = [float(distances(of_class, turn).mean()) for turn in TURNS]
         best, second = np.argsort(after)[:2].tolist()
         if after[best] > _CLASS * here or after[best] > _SECOND * after[second]:
             continue

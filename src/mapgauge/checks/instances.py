@@ -7,7 +7,7 @@ import numpy as np
 
 from mapgauge.checks.context import Context, about_instances, extent_of
 from mapgauge.checks.names import common_name, kind_of
-from mapgauge.checks.neighbours import evenly
+from mapgauge.checks.neighbours import LinePairs, evenly
 from mapgauge.errors import InvalidInput, Remedy
 from mapgauge.frames.alignment import align
 from mapgauge.frames.findings import Finding, Level, examples, findings_about, share_of
@@ -223,7 +223,6 @@ _COPIES = 0.1, 0.01
 _EQUAL = 1e-3  # metres between the points of equal lines
 _STARTS_FRAMES = 24  # frames whose closed lines are compared
 _STARTS_COST = 0.05  # of PLD of closed lines; model-like predictions, whose starts are anywhere, have less than 0.01
-_NEAR = 2.0  # metres in the plane; heights of lines nearer than this are compared
 
 
 def few_points(context: Context) -> Iterator[Finding]:
@@ -341,13 +340,11 @@ def reversed_lines(context: Context) -> Iterator[Finding]:
     neighbours = context.neighbours
     if protocol is not None and protocol.sampling == "even" and not protocol.directed:
         return  # its points do not depend on the direction
-    same = turned = 0
-    for frame in neighbours.frames:
-        truth = frame.truth[:, None, :, :2]
-        lines = frame.predictions[..., :2]
-        straight, back = (np.abs(truth - way).max(axis=(2, 3)).min(axis=1) < _EQUAL for way in (lines, lines[:, ::-1]))
-        same += int(np.count_nonzero(straight))
-        turned += int(np.count_nonzero(back & ~straight))
+    lines = neighbours.pairs.predictions.points
+    straight = _equal_to(neighbours.pairs, lines)
+    back = _equal_to(neighbours.pairs, lines[:, ::-1])
+    same = int(np.count_nonzero(straight))
+    turned = int(np.count_nonzero(back & ~straight))
     if not turned or same + turned < 0.9 * neighbours.truths:
         return
     text = (
@@ -361,6 +358,17 @@ def reversed_lines(context: Context) -> Iterator[Finding]:
         text += "Points are laid from the first point of a line, so that the distance is not 0"
         remedy = _use_even(context, "whose points do not depend on the direction")
     yield Finding("warning", "lines-reversed", text, count=turned, remedy=remedy)
+
+
+def _equal_to(pairs: LinePairs, lines: Points) -> Flags:
+    """Return which true lines are equal to one of the lines that are predicted in their frame."""
+    begins = np.abs(pairs.truth.points[pairs.true, 0, 0] - lines[pairs.predicted, 0, 0])
+    candidates = np.flatnonzero(begins < _EQUAL)
+    true = pairs.true[candidates]
+    apart = np.abs(pairs.truth.points[true] - lines[pairs.predicted[candidates]]).max(axis=(1, 2))
+    equal = np.zeros(len(pairs.truth.label), np.bool_)
+    equal[true[apart < _EQUAL]] = True
+    return equal
 
 
 def _use_even(context: Context, advice: str) -> Remedy:
@@ -476,11 +484,12 @@ def height(context: Context) -> Iterator[Finding]:
     if context.predictions.dimension < 3 or context.truth.dimension < 3:
         return
     neighbours = context.neighbours
-    above: list[float] = []
-    for frame, distance in zip(neighbours.frames, neighbours.distances(context.turn, _NEAR), strict=True):
-        for i in np.flatnonzero(distance.min(axis=1) < _NEAR).tolist():
-            other = frame.predictions[distance[i].argmin()]
-            above.append(float(other[:, 2].mean() - frame.truth[i, :, 2].mean()))
+    if not neighbours.frames:
+        return
+    true, predicted = neighbours.nearest(context.turn)
+    heights = np.concatenate([frame.predictions[..., 2].mean(axis=1) for frame in neighbours.frames])
+    true_heights = np.concatenate([frame.truth[..., 2].mean(axis=1) for frame in neighbours.frames])
+    above = heights[predicted] - true_heights[true]
     if len(above) < 10:
         return
     low, offset, high = np.quantile(above, (0.25, 0.5, 0.75))
