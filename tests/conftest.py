@@ -75,6 +75,8 @@ def browser() -> "Iterator[Browser]":
     if program is None:
         pytest.skip("there is no Chromium")
     with api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        # Other threads would optimise scripts of pages that are open for a second.
+        arguments = ["--no-sandbox", "--js-flags=--single-threaded"]
+        chromium = playwright.chromium.launch(executable_path=program, args=arguments)
         yield chromium
         chromium.close()
