@@ -90,9 +90,9 @@ def test_order_two_has_no_causes(tmp_path: Path) -> None:
 
 
 def test_a_click_on_a_cause_lists_its_frames_and_colours_its_instances(
-    show: Show, two: Path, methods: list[mg.Results]
+    look: Show, two: Path, methods: list[mg.Results]
 ) -> None:
-    page = show(two)
+    page = look(two)
     assert page.locator("#modes [aria-pressed=true]").inner_text() == "errors"
     assert page.locator(".casing").count() == 0
     page.locator("#parts .legend a", has_text="duplicate").click()
@@ -115,8 +115,8 @@ def test_a_click_on_a_cause_lists_its_frames_and_colours_its_instances(
     assert pressed.inner_text().strip() == f"duplicate {worst['due_to_duplicate']:.3f} | " + pressed.inner_text()[-5:]
 
 
-def test_causes_are_chosen_by_keyboard_and_kept_in_the_address(show: Show, two: Path) -> None:
-    page = show(two, "#cause=every")
+def test_causes_are_chosen_by_keyboard_and_kept_in_the_address(look: Show, two: Path) -> None:
+    page = look(two, "#cause=every")
     assert page.locator(".instance.caused").count() > page.locator(".instance.aside").count()
     listed = page.locator("#cause-key button")
     families = listed.evaluate_all("all => all.map((node) => node.dataset.cause)")
@@ -130,8 +130,10 @@ def test_causes_are_chosen_by_keyboard_and_kept_in_the_address(show: Show, two: 
     assert opened
     assert set(opened) <= {f"due_to_{cause}" for cause in FAMILIES[name.removeprefix("family:")]}
     address = page.evaluate("location.hash")
-    pressed = show(two, address).locator("#cause-key [aria-pressed=true]")
+    look(two)
+    pressed = look(two, address).locator("#cause-key [aria-pressed=true]")
     assert pressed.get_attribute("data-cause") == name
+    pressed.focus()
     page.keyboard.press("Enter")
     assert page.locator("#cause-key .cause").count() == 0
     page.click("#modes [data-mode=errors]")

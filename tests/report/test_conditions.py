@@ -86,8 +86,8 @@ def test_the_list_has_the_frames_of_a_condition(
     assert page.locator("#where-wrong").is_hidden()
 
 
-def test_an_error_is_shown_and_filters_nothing(show: Show, one: Path, methods: list[mg.Results]) -> None:
-    page = show(one)
+def test_an_error_is_shown_and_filters_nothing(look: Show, one: Path, methods: list[mg.Results]) -> None:
+    page = look(one)
     condition = "pld > 0.8 and mised > 2"
     page.fill("#where", condition)
     with pytest.raises(InvalidQuery) as raised:
@@ -99,10 +99,12 @@ def test_an_error_is_shown_and_filters_nothing(show: Show, one: Path, methods: l
     assert page.input_value("#where") == ""
 
 
-def test_a_condition_is_in_the_address(show: Show, one: Path, methods: list[mg.Results]) -> None:
-    page = show(one)
+def test_a_condition_is_in_the_address(look: Show, one: Path, methods: list[mg.Results]) -> None:
+    page = look(one)
     page.fill("#where", "pld > 0.8")
     page.wait_for_url(re.compile("where="))
-    again = show(one, page.evaluate("location.hash"))
+    address = page.evaluate("location.hash")
+    assert look(one).input_value("#where") == ""
+    again = look(one, address)
     assert again.input_value("#where") == "pld > 0.8"
     assert again.locator("#count").inner_text() == f"{len(methods[0].where('pld > 0.8').tokens)} of 30 frames"

@@ -1,6 +1,7 @@
 """Text becomes HTML by its type: nothing from a file can be markup, whoever forgets what."""
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from html import escape
@@ -13,18 +14,20 @@ from mapgauge.views.report.explorer import filled
 SOURCES = sorted(Path(mapgauge.__file__).parent.rglob("*.py"))
 # They make HTML from parts that are escaped, and read the files of the page.
 MAKERS = ("markup.py", "views/report/explorer.py")
+MAKING = re.compile(r"\b(html|element|Html)\(")
 HOSTILE = "</p><script>alert(1)</script>\"'&"
 
 
 @cache
 def _all_calls() -> list[tuple[str, ast.Call]]:
-    """Return the place of each call outside the modules that make HTML, and the call."""
+    """Return the place of each call in modules that name a function of HTML, outside those that make it."""
     root = Path(mapgauge.__file__).parent
     found = []
     for path in SOURCES:
-        if path.relative_to(root).as_posix() in MAKERS:
+        text = path.read_text(encoding="utf-8")
+        if path.relative_to(root).as_posix() in MAKERS or not MAKING.search(text):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call):
                 found.append((f"{path.relative_to(root)}:{node.lineno}", node))
     return found

@@ -124,9 +124,9 @@ def test_truth_of_a_hidden_prediction_is_paler(look: "Show", two: Path) -> None:
 
 
 def test_every_mode_has_its_button_its_colours_and_its_legend(
-    show: "Show", two: Path, methods: list[mg.Results]
+    look: "Show", two: Path, methods: list[mg.Results]
 ) -> None:
-    page = show(two, f"#frame={with_missed(methods[0])}")
+    page = look(two, f"#frame={with_missed(methods[0])}")
     panel = page.locator(".panel").first
     classes = {f"#{colour[1:]}" for colour in colours_of(methods[0].class_names).values()}
     strokes = "all => all.map((node) => node.getAttribute('stroke'))"
@@ -142,9 +142,8 @@ def test_every_mode_has_its_button_its_colours_and_its_legend(
     assert page.locator("#cause-key .family").count() > 2
     page.click("#modes [data-mode=errors]")
     page.wait_for_function("() => !location.hash.includes('cause')")
-    page.goto(f"{two.as_uri()}#cause=offset")
-    page.reload()
-    page.wait_for_selector("#modes [data-mode=offset][aria-pressed=true]")
+    look(two, "#cause=offset")
+    assert page.locator("#modes [aria-pressed=true]").get_attribute("data-mode") == "offset"
 
 
 def test_points_and_the_region_are_in_the_legend(look: "Show", two: Path) -> None:
