@@ -36,12 +36,17 @@ def test_the_panel_where_has_the_error_map_of_both_methods(look: Open, server: S
     assert page.locator("#error-bar [data-mode]").all_inner_texts() == ["good", "poor", "poor minus good"]
     progress = page.locator("#where-progress")
     assert progress.is_hidden()
-    places = (
-        "() => ['where-title', 'where-slot'].map((id) => document.getElementById(id).getBoundingClientRect().toJSON())"
-    )
-    before = page.evaluate(places)
-    progress.evaluate("node => { node.textContent = '12 %'; node.hidden = false; }")
-    assert page.evaluate(places) == before, "what is said while the map is made moves the panel"
+    before, after = progress.evaluate("""(node) => {
+        const parts = ["where-title", "where-slot"].map((id) => document.getElementById(id));
+        const places = () => parts.map((part) => part.getBoundingClientRect().toJSON());
+        const before = places();
+        node.textContent = "12 %";
+        node.hidden = false;
+        const after = places();
+        node.hidden = true;
+        return [before, after];
+    }""")
+    assert after == before, "what is said while the map is made moves the panel"
 
 
 def test_the_answer_says_all_after_the_data_were_read(look: Open, server: Server) -> None:
@@ -51,14 +56,16 @@ def test_the_answer_says_all_after_the_data_were_read(look: Open, server: Server
     assert page.locator("#failure").inner_text() == ""
 
 
-def test_why_has_the_families_of_causes_after_the_data_were_read(show: Open, server: Server) -> None:
-    page = show(server.address)
+def test_why_has_the_families_of_causes_after_the_data_were_read(look: Open, server: Server) -> None:
+    page = look(server.address)
     page.wait_for_selector("#why-family-missing")
     names = page.locator("#why-card .rows th").all_inner_texts()
     assert sorted(name.split()[0] for name in names) == ["class", "confidence", "extra", "missing", "place"]
     page.click("#why-family-missing")
     causes = page.locator("#why-card .rows tr.sub th").all_inner_texts()
     assert causes == ["missed", "extent", "found only faintly"]
+    page.click("#why-family-missing")
+    assert page.locator("#why-card .rows tr.sub").count() == 0
     page.wait_for_selector("#examples svg.thumb")
 
 
@@ -76,11 +83,13 @@ def test_the_examples_are_drawn_when_their_frames_have_come(look: Open, server: 
     }""")
 
 
-def test_the_examples_are_those_of_the_report(show: Open, server: Server, files: Path, tmp_path: Path) -> None:
+def test_the_examples_are_those_of_the_report(
+    look: Open, show: Open, server: Server, files: Path, tmp_path: Path
+) -> None:
     methods = [mg.load_results(files / f"{name}.mg").with_data() for name in ("good", "poor")]
     write_report(methods, tmp_path / "report.html", names=("good", "poor"))
     report = show((tmp_path / "report.html").as_uri())
-    page = show(server.address)
+    page = look(server.address)
     captions = "#examples .caption"
     assert report.locator("#examples-about").inner_text().startswith("causes of PLD")
     report.wait_for_selector(captions)
@@ -89,8 +98,8 @@ def test_the_examples_are_those_of_the_report(show: Open, server: Server, files:
     assert page.locator("#least-value").inner_text() == report.locator("#least-value").inner_text()
 
 
-def test_the_map_of_the_pane_is_that_of_the_first_screen(show: Open, server: Server) -> None:
-    page = show(f"{server.address}#pane=place&ground=road")
+def test_the_map_of_the_pane_is_that_of_the_first_screen(look: Open, server: Server) -> None:
+    page = look(f"{server.address}#pane=place&ground=road")
     page.wait_for_selector("#place-road #error-canvas")
     assert page.locator("#error-canvas").count() == 1
     assert page.locator("#place-stage").is_hidden()
@@ -102,8 +111,8 @@ def test_the_map_of_the_pane_is_that_of_the_first_screen(show: Open, server: Ser
     assert page.locator("#place-road").is_hidden()
 
 
-def test_a_piece_of_the_road_keeps_the_frames_that_saw_it(show: Open, server: Server) -> None:
-    page = show(f"{server.address}#pane=place&ground=road")
+def test_a_piece_of_the_road_keeps_the_frames_that_saw_it(look: Open, server: Server) -> None:
+    page = look(f"{server.address}#pane=place&ground=road")
     drawn(page)
     page.wait_for_selector("#place-road #error-places button")
     button = page.locator("#error-places button").first
