@@ -174,6 +174,7 @@ def look(tabs: "BrowserContext", kept: "dict[str, Page]") -> Iterator[Open]:
         base, _, state = address.partition("#")
         page = kept.get(base) or tabs.browser.new_page()  # type: ignore[union-attr]
         page.set_default_timeout(PATIENCE)
+        page.emulate_media(color_scheme="light")
         page.set_viewport_size(SIZE)
         if page not in heard:
             heard.append(page)

@@ -16,13 +16,15 @@ SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 @pytest.mark.parametrize("pane", ["", "place", pytest.param("like", marks=pytest.mark.needs_feature("splits"))])
-def test_there_is_no_serious_fault_in_the_view(show: Open, cameras: Server, pane: str) -> None:
-    page = show(f"{cameras.address}#frame=scene-0001-4&pane={pane}&where=pld+%3E")
+def test_there_is_no_serious_fault_in_the_view(look: Open, cameras: Server, pane: str) -> None:
+    page = look(f"{cameras.address}#frame=scene-0001-4&pane={pane}&where=pld+%3E")
     page.wait_for_selector(".camera img")
     page.click("#curve-choice summary")
     for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme)
         assert faults_of(page) == [], scheme
+    page.click("#moment")
+    assert not page.locator("#curve-boxes").is_visible()
 
 
 def test_there_is_no_serious_fault_in_the_report(show: Open, files: Path, tmp_path: Path) -> None:
@@ -50,8 +52,8 @@ def test_the_audit_finds_faults(show: Open, server: Server) -> None:
     assert "landmark twice: nav twin" in faults
 
 
-def test_everything_is_reached_with_the_keyboard(show: Open, cameras: Server) -> None:
-    page = show(f"{cameras.address}#frame=scene-0001-4")
+def test_everything_is_reached_with_the_keyboard(look: Open, cameras: Server) -> None:
+    page = look(f"{cameras.address}#frame=scene-0001-4")
     page.wait_for_selector(".camera img")
     wanted = {"where", "list", "play", "moments", "space", "trail", "speed", "more-like", "copy-command", "larger"}
     reached: set[str] = set()
@@ -79,8 +81,8 @@ def test_a_phone_shows_everything_without_scrolling_sideways(show: Open, cameras
         assert above["y"] + above["height"] <= below["y"]  # nothing covers anything
 
 
-def test_a_laptop_shows_drawings_scene_and_images_without_scrolling(show: Open, cameras: Server) -> None:
-    page = show(f"{cameras.address}#frame=scene-0001-4")
+def test_a_laptop_shows_drawings_scene_and_images_without_scrolling(look: Open, cameras: Server) -> None:
+    page = look(f"{cameras.address}#frame=scene-0001-4")
     page.set_viewport_size({"width": 1280, "height": 720})
     page.wait_for_selector(".camera .instance", state="attached")
     page.wait_for_function("() => document.querySelector('#images').getBoundingClientRect().bottom <= 720")

@@ -30,8 +30,8 @@ def test_images_have_the_lines_of_the_frame(look: Open, cameras: Server) -> None
     assert highest > SIZE[1] / 2  # the ground is below the horizon
 
 
-def test_a_click_on_a_line_marks_it_in_all_views(show: Open, cameras: Server) -> None:
-    page = show(f"{cameras.address}#frame=scene-0001-4")
+def test_a_click_on_a_line_marks_it_in_all_views(look: Open, cameras: Server) -> None:
+    page = look(f"{cameras.address}#frame=scene-0001-4")
     page.wait_for_selector('.camera[data-camera="CAM_FRONT"] .instance', state="attached")
     line = page.locator('.camera[data-camera="CAM_FRONT"] .instance.truth').first
     line.dispatch_event("click")
@@ -72,8 +72,8 @@ def test_an_image_can_be_larger(look: Open, cameras: Server) -> None:
     assert page.locator(".camera.large").count() == 0
 
 
-def test_images_change_while_the_scene_plays(show: Open, cameras: Server) -> None:
-    page = show(f"{cameras.address}#frame=scene-0001-7&speed=4")
+def test_images_change_while_the_scene_plays(look: Open, cameras: Server) -> None:
+    page = look(f"{cameras.address}#frame=scene-0001-7&speed=4")
     page.wait_for_selector(".camera img")
     first = page.locator(".camera img").first.get_attribute("src")
     page.click("#play")

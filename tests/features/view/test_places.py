@@ -66,8 +66,8 @@ def test_a_click_on_the_map_opens_a_frame_there(look: Open, server: Server) -> N
     assert page.locator("#chosen").inner_text().startswith(token)
 
 
-def test_scenes_far_apart_are_tiles_of_the_map(show: Open, server: Server) -> None:
-    page = show(f"{server.address}#pane=place")  # the scenes are kilometres apart
+def test_scenes_far_apart_are_tiles_of_the_map(look: Open, server: Server) -> None:
+    page = look(f"{server.address}#pane=place")  # the scenes are kilometres apart
     page.wait_for_selector("#place-worst button")
     assert page.locator("#place-about").inner_text().endswith("3 areas as tiles")
     assert float(page.locator("#place-bar").inner_text().removesuffix(" m")) <= 100
@@ -105,8 +105,8 @@ def test_poses_of_any_method_place_the_frames(show: Open, bare: Path, files: Pat
 
 
 @pytest.mark.needs_feature("splits")
-def test_frames_that_are_alike_are_listed_the_nearest_first(show: Open, server: Server, files: Path) -> None:
-    page = show(f"{server.address}#frame=scene-0001-4")
+def test_frames_that_are_alike_are_listed_the_nearest_first(look: Open, server: Server, files: Path) -> None:
+    page = look(f"{server.address}#frame=scene-0001-4")
     page.click("#more-like")
     page.wait_for_selector("#similar-list tbody tr")
     near = mg.neighbours(files / "truth.parquet", tokens=["scene-0001-4"], count=29)
@@ -120,19 +120,11 @@ def test_frames_that_are_alike_are_listed_the_nearest_first(show: Open, server: 
     page.keyboard.press("k")
     assert page.locator("#chosen").inner_text().startswith(order[1])
     page.wait_for_url(re.compile(f"frame={order[1]}"))  # the address follows a moment later
-    again = show(page.url)
+    address = page.url
+    look(server.address)
+    again = look(address)
     again.wait_for_selector("#similar-list tbody tr")
     assert "scene-0001-4" in again.locator("#similar-about").inner_text()
-
-
-def test_poses_come_from_a_file_or_from_the_folder_of_the_images(
-    show: Open, bare: Path, rig: Path, files: Path
-) -> None:
-    for settings in ({"poses": files / "truth.parquet"}, {"images": rig / "images"}):
-        with serving(bare / "good.mg", **settings) as server:
-            page = show(f"{server.address}#frame=scene-0001-4&space=world")
-            page.wait_for_selector(".panel g[transform] .ego", state="attached")
-            assert page.locator("#status").inner_text() == ""
 
 
 def test_poses_that_an_evaluation_was_given_are_not_needed_again(

@@ -1,5 +1,6 @@
 """Results that are unusual: with an error, without truth, without predictions, with one frame or with five methods."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,9 @@ from tests.features.view.conftest import Open, drawn, serving
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
+from mapgauge.features.view.server import Server
 
-FRAMES = 6
+FRAMES = 3
 
 
 def saved(folder: Path, name: str, predictions: mg.MapFrames, truth: mg.MapFrames) -> Path:
@@ -51,8 +53,8 @@ def test_without_predictions_the_truth_is_seen(show: Open, tmp_path: Path) -> No
 
 def test_one_frame_has_a_mark_on_each_curve(show: Open, tmp_path: Path) -> None:
     predictions, truth = demo_world(FRAMES)
-    token = truth.tokens[4]
-    one = saved(tmp_path, "one", predictions.at([predictions.index[token]]), truth.at([4]))
+    token = truth.tokens[2]
+    one = saved(tmp_path, "one", predictions.at([predictions.index[token]]), truth.at([2]))
     with serving(one) as server:
         page = show(server.address)
         drawn(page)
@@ -62,43 +64,38 @@ def test_one_frame_has_a_mark_on_each_curve(show: Open, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def five(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Results of five methods, each with fewer predictions."""
+def five(rig: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server of five methods, each with fewer predictions, and of images."""
     folder = tmp_path_factory.mktemp("five")
-    predictions, truth = demo_world(3)
-    return [saved(folder, f"m{k}", predictions.filter(0.1 * k), truth) for k in range(5)]
+    predictions, truth = demo_world(2)
+    methods = [saved(folder, f"m{k}", predictions.filter(0.1 * k), truth) for k in range(5)]
+    with serving(*methods, images=rig / "images") as running:
+        yield running
 
 
-def test_the_values_of_five_methods_do_not_cover_the_curves(show: Open, five: list[Path]) -> None:
-    with serving(*five) as server:
-        page = show(server.address)
-        page.set_viewport_size({"width": 1400, "height": 900})
-        drawn(page)
-        assert page.locator(".panel").count() == 5
-        ends = page.locator("#curves .now").evaluate_all("nodes => nodes.map(n => n.getBBox().x + n.getBBox().width)")
-        begin = page.locator("#curves .field").first.evaluate("node => node.getBBox().x")
-        assert max(ends) <= begin
-        for width in (1400, 390):
-            page.set_viewport_size({"width": width, "height": 900})
-            page.wait_for_function("() => document.documentElement.scrollWidth <= innerWidth")
+def test_the_values_of_five_methods_do_not_cover_the_curves(look: Open, five: Server) -> None:
+    page = look(five.address)
+    page.set_viewport_size({"width": 1400, "height": 900})
+    assert page.locator("#panels .panel").count() == 5
+    ends = page.locator("#curves .now").evaluate_all("nodes => nodes.map(n => n.getBBox().x + n.getBBox().width)")
+    begin = page.locator("#curves .field").first.evaluate("node => node.getBBox().x")
+    assert max(ends) <= begin
+    for width in (1400, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function("() => document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_the_two_methods_that_are_drawn_of_five_are_saved_as_pictures(
-    show: Open, five: list[Path], tmp_path: Path
-) -> None:
-    with serving(*five) as server:
-        page = show(f"{server.address}#frame=scene-0000-1&shown=1+2")
-        drawn(page)
-        page.evaluate("() => delete window.showDirectoryPicker && delete Window.prototype.showDirectoryPicker")
-        with page.expect_download() as picture:
-            page.click("#save-scene")
-        picture.value.save_as(tmp_path / "first.png")
-        page.locator("#told", has_text="3 frames saved.").wait_for()
+def test_the_two_methods_that_are_drawn_of_five_are_saved_as_pictures(look: Open, five: Server, tmp_path: Path) -> None:
+    page = look(f"{five.address}#frame=scene-0000-1&shown=1+2")
+    page.evaluate("() => delete window.showDirectoryPicker && delete Window.prototype.showDirectoryPicker")
+    with page.expect_download() as picture:
+        page.click("#save-scene")
+    picture.value.save_as(tmp_path / "first.png")
+    page.locator("#told", has_text="2 frames saved.").wait_for()
     assert (tmp_path / "first.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_images_have_the_lines_of_a_method_that_is_drawn(show: Open, rig: Path, five: list[Path]) -> None:
-    with serving(*five, images=rig / "images") as server:
-        page = show(f"{server.address}#frame=scene-0000-1&shown=1+2")
-        page.wait_for_selector(".camera .instance", state="attached")
-        assert page.locator("#cameras-note").inner_text().startswith("Lines of m1.")
+def test_images_have_the_lines_of_a_method_that_is_drawn(look: Open, five: Server) -> None:
+    page = look(f"{five.address}#frame=scene-0000-1&shown=1+2")
+    page.wait_for_selector(".camera .instance", state="attached")
+    assert page.locator("#cameras-note").inner_text().startswith("Lines of m1.")
