@@ -119,15 +119,28 @@ def package_of(name: str) -> str:
     return ".".join(package.parts)
 
 
-def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield all nodes of code, without what only type checkers read."""
+@cache
+def _nodes(tree: ast.AST) -> list[ast.AST]:
+    """Return all nodes of code, without what only type checkers read."""
+    found = []
     waiting = [tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             continue
-        yield node
+        found.append(node)
         waiting += ast.iter_child_nodes(node)
+    return found
+
+
+def _dotted(node: ast.AST) -> str:
+    """Return a name with its attributes, such as ``mg.plot.frame``. It begins with a dot if they are of no name."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    parts.append(node.id if isinstance(node, ast.Name) else "")
+    return ".".join(reversed(parts))
 
 
 def _called(tree: ast.AST) -> dict[str, str]:
@@ -154,10 +167,10 @@ def _targets(tree: ast.AST, package: str = "") -> Iterator[str]:
             source = _source_of(node, package)
             targets = [f"{source}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Attribute):
-            first, *rest = ast.unparse(node).split(".")
+            first, *rest = _dotted(node).split(".")
             targets = [".".join([called[first], *rest])] if first in called else []
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "getattr":
-            first, name = ast.unparse(node.args[0]), _text_of(node.args[1])
+        elif isinstance(node, ast.Call) and _dotted(node.func) == "getattr":
+            first, name = _dotted(node.args[0]), _text_of(node.args[1])
             targets = [f"{called[first]}.{name}"] if first in called and name else []
         yield from (target for target in targets if target.split(".")[0] == "mapgauge")
 
@@ -182,7 +195,7 @@ _FEATURE = re.compile(r"\bmapgauge\.features\.[\w.]+")
 def _named(tree: ast.AST) -> Iterator[str]:
     """Yield what code names by a text: ``public("name")``, and any text with the module of a feature."""
     for node in _nodes(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "public" and node.args:
+        if isinstance(node, ast.Call) and _dotted(node.func).rpartition(".")[2] == "public" and node.args:
             yield f"mapgauge.{_text_of(node.args[0])}"
         yield from _FEATURE.findall(_text_of(node))
 
@@ -236,12 +249,12 @@ def test_a_feature_imports_only_the_features_that_its_manifest_needs() -> None:
     assert not wrong, wrong
 
 
-def commands_in(code: str, commands: set[str], *, with_docstrings: bool) -> set[str]:
+def commands_in(tree: ast.Module, commands: set[str], *, with_docstrings: bool) -> set[str]:
     """Return which commands the texts of some code name: ``mapgauge NAME``, or the name between backticks."""
-    tree = ast.parse(code)
+    nodes = list(ast.walk(tree))
     described = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    docstrings = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, described)}
-    texts = [_text_of(node) for node in ast.walk(tree)]
+    docstrings = {ast.get_docstring(node, clean=False) for node in nodes if isinstance(node, described)}
+    texts = set(map(_text_of, nodes))
     names = "|".join(map(re.escape, commands))
     found = set()
     for text in texts:
@@ -257,20 +270,22 @@ def test_what_the_core_prints_names_no_command_of_a_feature() -> None:
     if not commands:
         pytest.skip("there are no features")
     wrong = []
-    for name, path in MODULES.items():
+    for name in MODULES:
         if not is_feature(name):
             with_docstrings = name.split(".")[0] == "cli" and name != "cli.command"
-            found = commands_in(path.read_text(encoding="utf-8"), commands, with_docstrings=with_docstrings)
+            found = commands_in(_tree(name), commands, with_docstrings=with_docstrings)
             wrong += [f"{name} names {command}" for command in found]
     assert not wrong, wrong
 
 
 def test_commands_are_found_in_texts() -> None:
     code = 'def help():\n    "Prints `masks`."\nTEXT = "check it with mapgauge verify"\nMORE = f"{1}, see `cite`"\n'
+    tree = ast.parse(code)
     commands = {"masks", "verify", "cite"}
-    assert commands_in(code, commands, with_docstrings=True) == commands
-    assert commands_in(code, commands, with_docstrings=False) == {"verify", "cite"}
-    assert commands_in('A = "mapgauge evaluate", "verify it", "``cite``"', commands, with_docstrings=True) == set()
+    assert commands_in(tree, commands, with_docstrings=True) == commands
+    assert commands_in(tree, commands, with_docstrings=False) == {"verify", "cite"}
+    without = ast.parse('A = "mapgauge evaluate", "verify it", "``cite``"')
+    assert commands_in(without, commands, with_docstrings=True) == set()
 
 
 def feature_of(name: str) -> str:
@@ -466,13 +481,13 @@ def test_kernels_stand_alone() -> None:
 
 def test_kernels_do_not_raise() -> None:
     """A kernel inside a kernel has no environment for exceptions (``kernels/_inner.py``)."""
-    for path in (MODULES[name] for name in MODULES if has_kernels(name)):
-        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for module in filter(has_kernels, MODULES):
+        for function in ast.walk(_tree(module)):
             if isinstance(function, ast.FunctionDef) and any(
                 isinstance(one, ast.Name) and one.id.startswith("jit") for one in function.decorator_list
             ):
                 wrong = [node.lineno for node in ast.walk(function) if isinstance(node, ast.Raise | ast.Assert)]
-                assert not wrong, f"{path.name}:{wrong}"
+                assert not wrong, f"{module}:{wrong}"
 
 
 def test_the_readme_of_kernels_names_every_module_and_no_other() -> None:
@@ -503,11 +518,9 @@ READING = {"open", "read_bytes", "read_text", "fromfile", "loadtxt", "memmap", "
 @pytest.mark.whole
 def test_files_are_read_in_one_place() -> None:
     found = set()
-    for name, path in MODULES.items():
-        calls = [
-            node.func for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)
-        ]
-        called = {text for call in calls for text in (ast.unparse(call), ast.unparse(call).rpartition(".")[2])}
+    for name in MODULES:
+        calls = [_dotted(node.func) for node in ast.walk(_tree(name)) if isinstance(node, ast.Call)]
+        called = {*calls, *(call.rpartition(".")[2] for call in calls)}
         if READING & called and name.split(".")[0] != "kernels" and not name.startswith("io.files"):
             found.add(name)
     assert found == OPENS
@@ -548,18 +561,19 @@ def test_naming_everything_imports_nothing_slow() -> None:
 COMMAND_LINE = {"", "app", "command", "compiling", "file_grammar", "helps", "inputs", "options", "output", "parsing"}
 
 
-def modules_after(*arguments: str) -> set[str]:
-    """Return the modules that a command line imports in a process of its own."""
+def modules_after(*lines: tuple[str, ...]) -> list[set[str]]:
+    """Return the modules that are imported after each of some command lines, which one process runs in turn."""
     code = (
         "import sys\n"
-        f"sys.argv = {['mapgauge', *arguments]!r}\n"
         "from mapgauge.cli import main\n"
-        "try:\n    main()\n"
-        "except SystemExit:\n    pass\n"
-        "print('', *sys.modules, file=sys.stderr)"
+        f"for line in {lines!r}:\n"
+        "    sys.argv = ['mapgauge', *line]\n"
+        "    try:\n        main()\n"
+        "    except SystemExit:\n        pass\n"
+        "    print('imported:', *sys.modules, file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, encoding="utf-8")
-    return set(done.stderr.splitlines()[-1].split())
+    return [set(line.split()) for line in done.stderr.splitlines() if line.startswith("imported:")]
 
 
 def inside(modules: set[str], package: str) -> set[str]:
@@ -572,15 +586,14 @@ def inside(modules: set[str], package: str) -> set[str]:
 
 
 def test_the_version_is_printed_without_a_command() -> None:
-    modules = modules_after("--version")
+    (modules,) = modules_after(("--version",))
     assert inside(modules, "mapgauge.cli") <= COMMAND_LINE
     assert not inside(modules, "mapgauge.features")
     assert not {"numpy", "msgspec"} & modules
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_usage_errors_and_help_import_only_what_a_command_needs_to_parse_its_options() -> None:
+    lines: list[tuple[str, ...]] = [
         (),
         ("evaluate",),
         ("evaluate", "predictions.json", "truth.json", "--ranges"),
@@ -588,15 +601,11 @@ def test_the_version_is_printed_without_a_command() -> None:
         ("inspect",),
         ("report", "--help"),
         ("show", "-o"),
-    ],
-)
-def test_a_usage_error_and_help_import_only_what_a_command_needs_to_parse_its_options(
-    arguments: tuple[str, ...],
-) -> None:
-    modules = modules_after(*arguments)
-    assert not (SLOW | {"numpy", "msgspec"}) & modules
-    assert not inside(modules, "mapgauge.answers") | inside(modules, "mapgauge.checks")
-    assert not inside(modules, "mapgauge.io") | inside(modules, "mapgauge.results")
+    ]
+    for line, modules in zip(lines, modules_after(*lines), strict=True):
+        assert not (SLOW | {"numpy", "msgspec"}) & modules, line
+        assert not inside(modules, "mapgauge.answers") | inside(modules, "mapgauge.checks"), line
+        assert not inside(modules, "mapgauge.io") | inside(modules, "mapgauge.results"), line
 
 
 def test_an_evaluation_imports_no_report_and_no_streaming(tmp_path: Path) -> None:
@@ -604,11 +613,11 @@ def test_an_evaluation_imports_no_report_and_no_streaming(tmp_path: Path) -> Non
     mg.write(predictions, tmp_path / "predictions.json", "streammapnet")
     mg.write(truth, tmp_path / "truth.json", "maptr-truth")
     given = ("evaluate", str(tmp_path / "predictions.json"), str(tmp_path / "truth.json"))
-    modules = modules_after(*given, "--csv")
-    assert "mapgauge.scoring.score" in modules
-    assert not inside(modules, "mapgauge.views") | inside(modules, "mapgauge.evaluation.streaming")
-    assert not {"mapgauge.answers.answer", "mapgauge.results.pooled"} & modules
-    assert not inside(modules_after(*given), "mapgauge.views.report")
+    with_values, with_words = modules_after((*given, "--csv"), given)
+    assert "mapgauge.scoring.score" in with_values
+    assert not inside(with_values, "mapgauge.views") | inside(with_values, "mapgauge.evaluation.streaming")
+    assert not {"mapgauge.answers.answer", "mapgauge.results.pooled"} & with_values
+    assert not inside(with_words, "mapgauge.views.report")
 
 
 def test_editing_one_kernel_recompiles_those_that_use_it(tmp_path: Path) -> None:
@@ -625,7 +634,7 @@ def test_editing_one_kernel_recompiles_those_that_use_it(tmp_path: Path) -> None
         )
         return int(run.stdout)
 
-    assert [cache_hits(), cache_hits()] == [0, 1]
+    assert cache_hits() == 0
     for edited, hits in (("chain", 1), ("_inner", 0)):
         file = tmp_path / "mapgauge" / "kernels" / f"{edited}.py"
         file.write_text(file.read_text(encoding="utf-8") + "\n", encoding="utf-8")
@@ -648,9 +657,8 @@ def test_kernels_work_where_nothing_can_be_written(tmp_path: Path) -> None:
 
 def test_a_class_name_means_one_thing_in_the_whole_package() -> None:
     places: dict[str, list[str]] = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        module = path.relative_to(PACKAGE).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for module in sorted(MODULES):
+        for node in ast.walk(_tree(module)):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name.lstrip("_"), []).append(module)
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
