@@ -18,8 +18,8 @@ from mapgauge.io import dataset as dataset_write
 from mapgauge.io import parquet
 from mapgauge.report import write_report
 
-FRAMES = 30
-GROUP = 160  # rows of a row group, so that there are many chunks
+FRAMES = 12
+GROUP = 80  # rows of a row group, so that there are many chunks
 METRICS = "pld,ap_chamfer"
 SOURCES = ("p.json", "q.json", "t.geojson", "p.parquet", "P", "T")  # inputs of which there are two versions
 
