@@ -2,6 +2,7 @@
 
 import math
 import os
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from mapgauge.kernels.sospa import align_lines, total_cost
 
 _wagner_fischer = njit(reference.wagner_fischer)
 _rolled = njit(reference._rolled)
+BOTH = np.array([[0, 1]])  # the pairs of lines: the first and the second
 
 
 @njit
@@ -37,16 +39,15 @@ def _expected(x, y, cyclic, directed, cutoff, order):  # type: ignore[no-untyped
     return best
 
 
-@njit
-def _ours(lines, cyclic, directed, cutoff, order):  # type: ignore[no-untyped-def]
+def _ours(lines: Lines, cyclic: bool, directed: bool, cutoff: float, order: float) -> tuple[float, float]:
     """``sospa^p`` from the matching, and from the gain alone."""
-    band = make_band(lines, np.array([cyclic, cyclic]), np.array([[0, 1]]), cutoff, True)
-    n, m = length_of(lines, ZERO), length_of(lines, ONE)
+    band = make_band(lines, np.array([cyclic, cyclic]), BOTH, cutoff, True)
+    n, m = U(length_of(lines, ZERO)), U(length_of(lines, ONE))
     matched, cost, _ = align_lines(lines, ZERO, ONE, cyclic, directed, cutoff, order, band, True)
-    total = total_cost(cost, matched, n + m, cutoff, order)
+    total = total_cost(cost, U(matched), n + m, cutoff, order)
     gain = gain_of_lines(lines, ZERO, ONE, cyclic, directed, cutoff, order, band, True)
     unit = 1.0 if order == 1.0 else cutoff**order
-    return total * unit, cutoff**order * (0.5 * (n + m) - gain)
+    return total * unit, cutoff**order * (0.5 * float(n + m) - gain)
 
 
 def wander(rng: np.random.Generator, n: int, dimension: int) -> Points:
@@ -104,18 +105,17 @@ def test_small_lines_agree_with_the_definition(rng: np.random.Generator) -> None
     check(rng, most=12, cases=3000)
 
 
-@njit
-def _gains_of_all_cuts(lines, backward, cutoff, order):  # type: ignore[no-untyped-def]
+def _gains_of_all_cuts(lines: Lines, backward: bool, cutoff: float) -> tuple[Points, list[float]]:
     """The gain of each cut, by divide and conquer and one by one."""
-    n, m = length_of(lines, ZERO), length_of(lines, ONE)
-    band = make_band(lines, np.array([True, True]), np.array([[0, 1]]), cutoff, True)
-    fill_gains(lines, ZERO, ONE, ZERO, n, cutoff, order, band)
-    start = fewest_close(band, n)
-    single = np.empty(m)
-    for cut in range(m):
-        single[cut] = heaviest_chain(band, n, m, Reading(start, backward, cut), -1.0, None, None, ZERO)
+    n, m = U(length_of(lines, ZERO)), U(length_of(lines, ONE))
+    band = make_band(lines, np.array([True, True]), BOTH, cutoff, True)
+    fill_gains(lines, ZERO, ONE, ZERO, n, cutoff, 1.0, band)
+    start = U(fewest_close(band, n))
+    readings = [Reading(start, backward, U(cut)) for cut in range(int(m))]
+    single = [heaviest_chain(band, n, m, reading, -1.0, None, None, ZERO) for reading in readings]
     gains_of_cuts(band, n, m, start, backward)
-    return band.work[CUT_GAIN, :m], single
+    together: Points = band.work[CUT_GAIN, : int(m)]
+    return together, single
 
 
 def test_divide_and_conquer_finds_the_gain_of_every_cut(rng: np.random.Generator) -> None:
@@ -125,23 +125,22 @@ def test_divide_and_conquer_finds_the_gain_of_every_cut(rng: np.random.Generator
             if len(x) and len(y):
                 cutoff = float(rng.choice([0.5, 1.5, 4.0, 40.0]))  # with the last, all points are close
                 lines = lines_of(x, y)
-                together, single = _gains_of_all_cuts(lines, rng.random() < 0.5, cutoff, 1.0)
+                together, single = _gains_of_all_cuts(lines, bool(rng.random() < 0.5), cutoff)
                 np.testing.assert_array_equal(together, single)
 
 
-@njit
-def _both_memories(lines, directed, cutoff):  # type: ignore[no-untyped-def]
-    """Open lines aligned in one band, and in stretches of 32 rows."""
-    n, m = length_of(lines, ZERO), length_of(lines, ONE)
-    whole = make_band(lines, np.array([False, False]), np.array([[0, 1]]), cutoff, True)
+def _both_memories(lines: Lines, directed: bool, cutoff: float) -> list[tuple[Any, float, Points]]:
+    """Open lines aligned in one band, and in stretches of 32 rows: the matching, its gain alone, and its pairs."""
+    n, m = U(length_of(lines, ZERO)), U(length_of(lines, ONE))
+    whole = make_band(lines, np.array([False, False]), BOTH, cutoff, True)
     small = allocate_band(n, m, U(len(whole.runs)), U(32) * m, False, (n // U(32) + ONE) * (m + U(2)))
-    first = align_lines(lines, ZERO, ONE, False, directed, cutoff, 1.0, whole, True)
-    second = align_lines(lines, ZERO, ONE, False, directed, cutoff, 1.0, small, True)
-    gains = (
-        gain_of_lines(lines, ZERO, ONE, False, directed, cutoff, 1.0, whole, True),
-        gain_of_lines(lines, ZERO, ONE, False, directed, cutoff, 1.0, small, True),
-    )
-    return first, second, gains, whole.pairs[: first[0]], small.pairs[: second[0]]
+    found = []
+    for band in (whole, small):
+        matching = align_lines(lines, ZERO, ONE, False, directed, cutoff, 1.0, band, True)
+        pairs = band.pairs[: int(matching[0])].copy()
+        gain = gain_of_lines(lines, ZERO, ONE, False, directed, cutoff, 1.0, band, True)
+        found.append((matching, gain, pairs))
+    return found
 
 
 def test_stretches_give_the_same_matching_as_one_band(rng: np.random.Generator) -> None:
@@ -149,10 +148,9 @@ def test_stretches_give_the_same_matching_as_one_band(rng: np.random.Generator) 
         x, y = pair(rng, 200)
         if len(x) and len(y):
             cutoff = float(rng.choice([0.5, 1.5, 4.0, 40.0]))
-            first, second, gains, pairs, others = _both_memories(lines_of(x, y), bool(rng.random() < 0.5), cutoff)
-            assert first == second
-            assert gains[0] == gains[1]
-            np.testing.assert_array_equal(pairs, others)
+            one, other = _both_memories(lines_of(x, y), bool(rng.random() < 0.5), cutoff)
+            assert one[:2] == other[:2]
+            np.testing.assert_array_equal(one[2], other[2])
 
 
 @pytest.mark.fuzz
