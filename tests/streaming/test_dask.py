@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.streaming.deaths import die_at_three
-from tests.streaming.worlds import FEW_ROWS, GROUP, LINKED, OF_FRAMES, in_chunks, same, write_folder
+from tests.streaming.worlds import FEW_ROWS, GROUP, LINKED, OF_FRAMES, in_chunks, same
 
 import mapgauge as mg
 from mapgauge.evaluation.engines import open_engine, run
@@ -34,27 +34,21 @@ def client() -> Iterator[Any]:
         yield client
 
 
-@pytest.fixture
-def sides(world: World, tmp_path: Path) -> tuple[Path, Path]:
-    x, y = (write_folder(side, tmp_path / name) for side, name in zip(world, "xy", strict=True))
-    return x, y
-
-
 def test_a_cluster_gives_the_bits_of_one_process(client: Any, few: World, few_sides: tuple[Path, Path]) -> None:
     streamed = in_chunks(*few_sides, LINKED, metrics=OF_FRAMES, engine=client, most_rows=FEW_ROWS)
     assert same(streamed, mg.evaluate(*few, LINKED, metrics=OF_FRAMES))
 
 
-def test_a_scheduler_is_found_by_its_address(client: Any, world: World, sides: tuple[Path, Path]) -> None:
-    assert same(in_chunks(*sides, engine=client.scheduler.address), mg.evaluate(*world))
+def test_a_scheduler_is_found_by_its_address(client: Any, in_memory: mg.Results, written: tuple[Path, Path]) -> None:
+    assert same(in_chunks(*written, engine=client.scheduler.address), in_memory)
 
 
-def test_the_clients_own_executor_works_too(client: Any, world: World, sides: tuple[Path, Path]) -> None:
-    assert same(in_chunks(*sides, engine=client.get_executor(pure=False)), mg.evaluate(*world))
+def test_the_clients_own_executor_works_too(client: Any, in_memory: mg.Results, written: tuple[Path, Path]) -> None:
+    assert same(in_chunks(*written, engine=client.get_executor(pure=False)), in_memory)
 
 
 def test_a_worker_killed_in_the_middle_changes_nothing(
-    client: Any, world: World, sides: tuple[Path, Path], tmp_path: Path
+    client: Any, world: World, in_memory: mg.Results, written: tuple[Path, Path], tmp_path: Path
 ) -> None:
     killed: list[int] = []
 
@@ -64,9 +58,9 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
             os.kill(pid, signal.SIGKILL)
             killed.append(pid)
 
-    results = in_chunks(*sides, engine=client, work=tmp_path / "work", progress=kill_one)
+    results = in_chunks(*written, engine=client, work=tmp_path / "work", progress=kill_one)
     assert killed
-    assert same(results, mg.evaluate(*world))
+    assert same(results, in_memory)
     assert len(results.tokens) == len(set(results.tokens)) == len(world[1])
 
 
@@ -83,13 +77,13 @@ def test_a_task_that_kills_its_workers_is_named_and_the_others_are_done(client: 
     )
 
 
-def test_workers_are_told_paths_and_not_geometry(client: Any, sides: tuple[Path, Path]) -> None:
+def test_workers_are_told_paths_and_not_geometry(written: tuple[Path, Path]) -> None:
     import pickle
 
     from mapgauge.evaluation.streaming.plan import plan_of
     from mapgauge.io.dataset import open_dataset
 
-    chunks = plan_of(*(open_dataset(side) for side in sides), most_rows=2 * GROUP).chunks
+    chunks = plan_of(*(open_dataset(side) for side in written), most_rows=2 * GROUP).chunks
     assert all(len(pickle.dumps(chunk)) < 4000 for chunk in chunks)
 
 

@@ -19,12 +19,6 @@ from mapgauge.results.loading import FolderRows
 World = tuple[mg.MapFrames, mg.MapFrames]
 
 
-@pytest.fixture
-def sides(world: World, tmp_path: Path) -> tuple[Path, Path]:
-    x, y = (write_folder(side, tmp_path / name) for side, name in zip(world, "xy", strict=True))
-    return x, y
-
-
 def damage(folder: Path, group: int) -> Path:
     """Flip bytes in the middle of the points of a row group."""
     file = next(folder.glob("*.parquet"))
@@ -85,7 +79,7 @@ def test_a_corrupt_row_group_can_be_skipped_and_is_counted(
 
 
 def test_skipped_chunks_are_scored_when_a_run_is_resumed(
-    world: World, sides: tuple[Path, Path], tmp_path: Path
+    in_memory: mg.Results, sides: tuple[Path, Path], tmp_path: Path
 ) -> None:
     """Nothing was read from them, so their inputs may have been repaired; those of finished chunks may not change."""
     sound = next(sides[0].glob("*.parquet")).read_bytes()
@@ -97,16 +91,16 @@ def test_skipped_chunks_are_scored_when_a_run_is_resumed(
     assert same(again, skipped)
     file.write_bytes(sound)
     results = in_chunks(*sides, work=tmp_path / "work", resume=True)
-    assert same(results, mg.evaluate(*world))
+    assert same(results, in_memory)
     assert not Folder(tmp_path / "work").failures
     assert "chunks-skipped" not in {finding.code for finding in mg.load_results(tmp_path / "work").findings}
 
 
 def test_a_run_goes_on_from_what_is_finished(
-    world: World, sides: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    in_memory: mg.Results, written: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(KeyboardInterrupt, match="2 of .* chunks are finished"):
-        in_chunks(*sides, work=tmp_path / "work", workers=1, progress=ends_after(2))
+        in_chunks(*written, work=tmp_path / "work", workers=1, progress=ends_after(2))
     assert len(Folder(tmp_path / "work").finished) == 2
     done: list[int] = []
     score = work.score_chunk
@@ -116,22 +110,22 @@ def test_a_run_goes_on_from_what_is_finished(
         return score(job, chunk)
 
     monkeypatch.setattr("mapgauge.evaluation.streaming.run.score_chunk", counted)
-    results = in_chunks(*sides, work=tmp_path / "work", resume=True)
-    assert same(results, mg.evaluate(*world))
+    results = in_chunks(*written, work=tmp_path / "work", resume=True)
+    assert same(results, in_memory)
     assert sorted(done) == list(range(2, Folder(tmp_path / "work").about.chunks))
 
 
 def test_a_finished_evaluation_resumes_at_once_and_loads(
-    world: World, sides: tuple[Path, Path], tmp_path: Path
+    in_memory: mg.Results, written: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    in_chunks(*sides, work=tmp_path / "work")
-    assert same(in_chunks(*sides, work=tmp_path / "work", resume=True), mg.evaluate(*world))
-    assert same(mg.load_results(tmp_path / "work"), mg.evaluate(*world))
+    in_chunks(*written, work=tmp_path / "work")
+    assert same(in_chunks(*written, work=tmp_path / "work", resume=True), in_memory)
+    assert same(mg.load_results(tmp_path / "work"), in_memory)
 
 
-def test_an_unfinished_evaluation_does_not_load(sides: tuple[Path, Path], tmp_path: Path) -> None:
+def test_an_unfinished_evaluation_does_not_load(written: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        in_chunks(*sides, work=tmp_path / "work", workers=1, progress=ends_after(1))
+        in_chunks(*written, work=tmp_path / "work", workers=1, progress=ends_after(1))
     with pytest.raises(mg.InvalidInput, match="1 of .* chunks are finished. Resume"):
         mg.load_results(tmp_path / "work")
 
@@ -146,10 +140,10 @@ def test_changed_input_is_refused(world: World, sides: tuple[Path, Path], tmp_pa
         in_chunks(*sides, work=tmp_path / "work", resume=True)
 
 
-def test_other_settings_are_refused(sides: tuple[Path, Path], tmp_path: Path) -> None:
-    in_chunks(*sides, work=tmp_path / "work")
+def test_other_settings_are_refused(written: tuple[Path, Path], tmp_path: Path) -> None:
+    in_chunks(*written, work=tmp_path / "work")
     with pytest.raises(mg.InvalidInput, match=r"begun with other settings\. cutoffs: 1\.5 and 1\.0"):
-        in_chunks(*sides, mg.protocol("paper-60x30", cutoffs=(1.0,)), work=tmp_path / "work", resume=True)
+        in_chunks(*written, mg.protocol("paper-60x30", cutoffs=(1.0,)), work=tmp_path / "work", resume=True)
 
 
 def test_a_refusal_lists_everything_that_differs(world: World, sides: tuple[Path, Path], tmp_path: Path) -> None:
@@ -171,10 +165,10 @@ def test_a_refusal_lists_everything_that_differs(world: World, sides: tuple[Path
         in_chunks(*sides, other, work=work, resume=True)
 
 
-def test_a_folder_with_an_evaluation_is_not_overwritten(sides: tuple[Path, Path], tmp_path: Path) -> None:
-    in_chunks(*sides, work=tmp_path / "work")
+def test_a_folder_with_an_evaluation_is_not_overwritten(written: tuple[Path, Path], tmp_path: Path) -> None:
+    in_chunks(*written, work=tmp_path / "work")
     with pytest.raises(mg.InvalidInput, match="has an evaluation already"):
-        in_chunks(*sides, work=tmp_path / "work")
+        in_chunks(*written, work=tmp_path / "work")
 
 
 def test_a_folder_with_other_files_is_refused(sides: tuple[Path, Path]) -> None:
@@ -182,8 +176,8 @@ def test_a_folder_with_other_files_is_refused(sides: tuple[Path, Path]) -> None:
         in_chunks(*sides, work=sides[0])
 
 
-def test_a_damaged_chunk_is_named(sides: tuple[Path, Path], tmp_path: Path) -> None:
-    in_chunks(*sides, work=tmp_path / "work")
+def test_a_damaged_chunk_is_named(written: tuple[Path, Path], tmp_path: Path) -> None:
+    in_chunks(*written, work=tmp_path / "work")
     file = sorted((tmp_path / "work").glob("chunks-*/*.npz"))[1]
     file.write_bytes(file.read_bytes()[:100])
     with pytest.raises(mg.UnreadableFile, match=f"{file.name}: broken.*Delete it and resume"):
@@ -191,7 +185,7 @@ def test_a_damaged_chunk_is_named(sides: tuple[Path, Path], tmp_path: Path) -> N
 
 
 def test_a_full_disk_stops_the_run_and_keeps_what_is_there(
-    world: World, sides: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    in_memory: mg.Results, written: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replace = Path.replace
 
@@ -203,32 +197,32 @@ def test_a_full_disk_stops_the_run_and_keeps_what_is_there(
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", full)
         with pytest.raises(mg.MapgaugeError, match=r"No space left .*2 of .* chunks"):
-            in_chunks(*sides, work=tmp_path / "work", workers=1)
-    assert same(in_chunks(*sides, work=tmp_path / "work", resume=True), mg.evaluate(*world))
+            in_chunks(*written, work=tmp_path / "work", workers=1)
+    assert same(in_chunks(*written, work=tmp_path / "work", resume=True), in_memory)
 
 
-def test_a_worker_out_of_memory_is_explained(sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_out_of_memory_is_explained(written: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     def starve(*_: object) -> Partial:
         raise MemoryError
 
     monkeypatch.setattr("mapgauge.evaluation.streaming.run.score_chunk", starve)
     with pytest.raises(mg.MapgaugeError, match="chunk 0 .*row group 0.* out of memory"):
-        in_chunks(*sides, workers=1)
+        in_chunks(*written, workers=1)
 
 
 def test_a_fault_of_ours_is_not_taken_for_one_of_the_data(
-    sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    written: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def wrong(*_: object) -> Partial:
         raise ZeroDivisionError
 
     monkeypatch.setattr("mapgauge.evaluation.streaming.run.score_chunk", wrong)
     with pytest.raises(ZeroDivisionError):
-        in_chunks(*sides, on_error="skip")
+        in_chunks(*written, on_error="skip")
 
 
-def test_a_temporary_folder_goes_with_the_results(sides: tuple[Path, Path]) -> None:
-    results = in_chunks(*sides)
+def test_a_temporary_folder_goes_with_the_results(written: tuple[Path, Path]) -> None:
+    results = in_chunks(*written)
     assert isinstance(results.rows, FolderRows)
     path = results.rows.folder.path
     assert path.is_dir()
@@ -243,9 +237,9 @@ def test_files_that_do_not_go_together_are_refused(world: World, tmp_path: Path)
         mg.evaluate(tmp_path, tmp_path)
 
 
-def test_exchanged_sides_are_noticed(sides: tuple[Path, Path]) -> None:
+def test_exchanged_sides_are_noticed(written: tuple[Path, Path]) -> None:
     with pytest.raises(mg.InvalidInput, match="are the two exchanged"):
-        mg.evaluate(sides[1], sides[0])
+        mg.evaluate(written[1], written[0])
 
 
 @pytest.mark.parametrize(
@@ -259,10 +253,10 @@ def test_exchanged_sides_are_noticed(sides: tuple[Path, Path]) -> None:
     ],
 )
 def test_settings_that_mean_nothing_are_refused(
-    sides: tuple[Path, Path], settings: dict[str, object], message: str
+    written: tuple[Path, Path], settings: dict[str, object], message: str
 ) -> None:
     with pytest.raises(mg.InvalidInput, match=message):
-        mg.evaluate(*sides, **settings)  # type: ignore[arg-type]
+        mg.evaluate(*written, **settings)  # type: ignore[arg-type]
 
 
 def test_frames_in_memory_have_no_use_for_an_engine(world: World) -> None:
@@ -270,23 +264,23 @@ def test_frames_in_memory_have_no_use_for_an_engine(world: World) -> None:
         mg.evaluate(*world, engine="processes")
 
 
-def test_a_url_is_no_folder_for_work(sides: tuple[Path, Path]) -> None:
+def test_a_url_is_no_folder_for_work(written: tuple[Path, Path]) -> None:
     with pytest.raises(mg.InvalidInput, match="work must be a folder on this machine"):
-        in_chunks(*sides, work="s3://bucket/work")
+        in_chunks(*written, work="s3://bucket/work")
 
 
-def test_a_worker_with_another_version_is_refused(sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_with_another_version_is_refused(written: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "__version__", "0.0.1")
     with pytest.raises(mg.MapgaugeError, match="a worker has mapgauge 0.0.1, expected"):
-        in_chunks(*sides)
+        in_chunks(*written)
 
 
 def test_paths_are_told_to_workers_in_full(
-    world: World, sides: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    in_memory: mg.Results, sides: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     results = in_chunks("x", "y")
-    assert same(results, mg.evaluate(*world))
+    assert same(results, in_memory)
     assert all(Path(file).is_absolute() for file in open_dataset("x").files)
     assert open_dataset("x").digest == open_dataset(sides[0]).digest
 
@@ -312,7 +306,7 @@ def test_an_early_failure_leaves_nothing_behind(
 )
 def test_a_temporary_folder_goes_with_any_error(
     *,
-    sides: tuple[Path, Path],
+    written: tuple[Path, Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     function: str,
@@ -326,7 +320,7 @@ def test_a_temporary_folder_goes_with_any_error(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
     monkeypatch.setattr(function, fail)
     with pytest.raises(told):
-        in_chunks(*sides, workers=1)
+        in_chunks(*written, workers=1)
     assert list((tmp_path / "scratch").iterdir()) == []
 
 

@@ -1,5 +1,6 @@
 """Data sets for the tests, with small row groups, so that little data has many chunks."""
 
+import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +34,27 @@ def world() -> tuple[mg.MapFrames, mg.MapFrames]:
     predictions, truth = demo_world(60, seed=3, predictions=20)
     kept = [i for i, token in enumerate(predictions.tokens) if token != truth.tokens[7]]
     return predictions.at(kept), truth.keep(truth.frame != 11)
+
+
+@pytest.fixture(scope="session")
+def in_memory(world: tuple[mg.MapFrames, mg.MapFrames]) -> mg.Results:
+    """Return the evaluation of the world in memory."""
+    return mg.evaluate(*world)
+
+
+@pytest.fixture(scope="session")
+def written(world: tuple[mg.MapFrames, mg.MapFrames], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Write the world as two data sets. Tests that change them take ``sides``."""
+    folder = tmp_path_factory.mktemp("world")
+    x, y = (write_folder(side, folder / name) for side, name in zip(world, "xy", strict=True))
+    return x, y
+
+
+@pytest.fixture
+def sides(written: tuple[Path, Path], tmp_path: Path) -> tuple[Path, Path]:
+    """Return a copy of the two data sets."""
+    x, y = (Path(shutil.copytree(side, tmp_path / side.name)) for side in written)
+    return x, y
 
 
 @pytest.fixture(scope="session")
