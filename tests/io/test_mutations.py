@@ -222,7 +222,7 @@ def test_the_sound_file_is_read(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_damaged_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
-    cases = QUICK // 5 if name in SLOW else QUICK
+    cases = QUICK // 15 if name in SLOW else QUICK
     _, refused = attack(name, tmp_path / "file", cases, 1)
     assert refused > cases // 4
 

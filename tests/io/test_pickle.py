@@ -10,6 +10,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -118,14 +119,13 @@ class Calls:
 # What is admitted.
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize("name", VALUES)
-def test_a_value_comes_out_as_it_went_in(name: str, writer: str, protocol: int) -> None:
-    data = WRITERS[writer](VALUES[name], protocol)
-    assert_same(
-        load(data), pickle.loads(data)
-    )  # not the value itself: numpy changes the order of bytes in old protocols
+def test_a_value_comes_out_as_it_went_in(name: str, writer: str) -> None:
+    for protocol in PROTOCOLS:
+        data = WRITERS[writer](VALUES[name], protocol)
+        # not the value itself: numpy changes the order of bytes in old protocols
+        assert_same(load(data), pickle.loads(data))
 
 
 plain = st.recursive(
@@ -200,7 +200,7 @@ def test_keys_that_may_have_equal_hashes_are_limited(keys: str, container: str) 
     assert re.search("keys that are large whole numbers|a set of more than", refusal(data))
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", [0, 4])  # one entry at a time, and many at once
 def test_usual_keys_are_not_limited(protocol: int) -> None:
     keys = [*range(60_000), *map(str, range(60_000)), *(("val", str(k), k) for k in range(60_000)), 2**62, -1.5, None]
     documents = [dict.fromkeys(keys), [{np.int64(k): k for k in range(3)} for _ in range(20_000)]]
@@ -548,7 +548,7 @@ def test_flipped_bytes_end_in_a_value_or_in_our_error(protocol: int, rng: np.ran
         protocol,
     )
     messages = []
-    for _ in range(3000):
+    for _ in range(1000):
         data = bytearray(sound)
         for place in rng.integers(0, len(data), rng.integers(1, 4)):
             data[place] = rng.integers(0, 256)
@@ -556,7 +556,7 @@ def test_flipped_bytes_end_in_a_value_or_in_our_error(protocol: int, rng: np.ran
             load(bytes(data))
         except mg.UnreadableFile as error:
             messages.append(str(error))
-    assert len(messages) > 500
+    assert len(messages) > 250
     assert max(map(len, messages)) < 600
 
 
@@ -647,18 +647,19 @@ ODD: list[Any] = [
 ODD_KEYS: list[Hashable] = [None, True, 7, 10**600, float("nan"), "text", b"x", (1, 2), frozenset(), list, np.str_("x")]
 
 
-def variants(value: Any) -> Iterator[Any]:
-    """The value with one odd thing in it, at every place in turn."""
-    yield from ODD
+def variants(value: Any, place: Iterator[int]) -> Iterator[Any]:
+    """The value with one odd thing in it, at every place in turn: every third of them, from one place to the next."""
+    first = next(place) % 3
+    yield from ODD[first::3]
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from ({**value, key: changed} for changed in variants(inner))
+            yield from ({**value, key: changed} for changed in variants(inner, place))
             others = {name: one for name, one in value.items() if name != key}
-            yield from (others | {odd: inner} for odd in ODD_KEYS)
+            yield from (others | {odd: inner} for odd in ODD_KEYS[first::3])
             yield others
     elif isinstance(value, list):
         for i, inner in enumerate(value):
-            yield from ([*value[:i], changed, *value[i + 1 :]] for changed in variants(inner))
+            yield from ([*value[:i], changed, *value[i + 1 :]] for changed in variants(inner, place))
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -666,7 +667,7 @@ def test_a_document_with_one_odd_value_is_read_or_refused(name: str, tmp_path: P
     path, truth = tmp_path / "file.pkl", tmp_path / "truth.pkl"
     truth.write_bytes(pickle.dumps({"t0": {1: [LINE]}, "t1": {0: []}}))
     messages = []
-    for case, document in enumerate(variants(DOCUMENTS[name])):
+    for case, document in enumerate(variants(DOCUMENTS[name], count())):
         path.write_bytes(pickle.dumps(document, 4 + case % 2))
         try:
             if name == "maptracker-truth-tracks":
@@ -675,6 +676,6 @@ def test_a_document_with_one_odd_value_is_read_or_refused(name: str, tmp_path: P
                 mg.read(path, name, degenerate="drop" if case % 3 else "strict")
         except mg.UnreadableFile as error:
             messages.append(str(error))
-    assert len(messages) > 300
+    assert len(messages) > 100
     assert all(message.startswith(f"{path}: ") for message in messages)
     assert max(map(len, messages)) < 1000
