@@ -41,7 +41,22 @@ COMMANDS = (
     "inspect demo/good.json demo/truth.geojson",
     "convert demo/good.json predictions.parquet",
 )
-NAMES = "import mapgauge as mg; [getattr(mg, name) for name in dir(mg) if name != 'loggers']; print(len(dir(mg)))"
+# Uses all public names, and then runs commands in the same process, until one fails.
+PROGRAM = """
+import shlex, sys
+import mapgauge as mg
+from mapgauge.cli import main
+
+for name in set(dir(mg)) - {"loggers"}:
+    getattr(mg, name)
+for command in sys.argv[1:]:
+    sys.argv = ["mapgauge", *shlex.split(command)]
+    try:
+        main()
+    except SystemExit as ended:
+        if ended.code:
+            sys.exit(f"{command}: exit {ended.code}")
+"""
 # Tests of what pages and examples say of all features together. Single tests of this kind have the mark `whole`.
 OF_ALL_FEATURES = (
     "tests/fuzz",
@@ -120,14 +135,12 @@ def run_in(copy: Path, arguments: Sequence[str], folder: Path) -> "subprocess.Co
 
 
 def fault_of_commands(copy: Path, commands: Sequence[str] = COMMANDS) -> str:
-    """Run the commands of the core with the package of a copy. Returns what fails, or ""."""
+    """Run the commands of the core in one process, with the package of a copy. Returns what fails, or ""."""
     with tempfile.TemporaryDirectory() as folder:
-        runs = [["-c", NAMES], *(["-m", "mapgauge", *command.split()] for command in commands)]
-        for arguments in runs:
-            # Tests have their own filter of warnings, and start commands that are expected to warn.
-            done = run_in(copy, ["-W", "error", *arguments], Path(folder))
-            if done.returncode:
-                return f"{' '.join(arguments)}: exit {done.returncode}: {done.stderr.strip()[-SHOWN:]}"
+        # Tests have their own filter of warnings, and start commands that are expected to warn.
+        done = run_in(copy, ["-W", "error", "-c", PROGRAM, *commands], Path(folder))
+    if done.returncode:
+        return f"exit {done.returncode}: {done.stderr.strip()[-SHOWN:]}"
     return ""
 
 
