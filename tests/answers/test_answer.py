@@ -22,9 +22,16 @@ SCENES = {f"t{i}": f"scene-{i}" for i in range(8)}
 @pytest.fixture(scope="module")
 def world() -> tuple[mg.MapFrames, mg.MapFrames, mg.MapFrames]:
     """Return two methods and the truth, in 8 scenes."""
-    good, truth = demo_world(80, quality="good")
-    poor, _ = demo_world(80, quality="poor")
+    good, truth = demo_world(80, predictions=30, quality="good")
+    poor, _ = demo_world(80, predictions=30, quality="poor")
     return good, poor, truth
+
+
+@pytest.fixture(scope="module")
+def both(world: tuple[mg.MapFrames, ...]) -> list[mg.Results]:
+    """Return the results of both methods."""
+    good, poor, truth = world
+    return [mg.evaluate(side, truth) for side in (good, poor)]
 
 
 def texts(answer: mg.Answer) -> str:
@@ -69,8 +76,8 @@ def test_metrics_that_were_not_scored_are_computed_from_the_geometry(world: tupl
     assert mg.answer(scored).to_dict() == mg.answer(plain).to_dict()
 
 
-def test_without_geometry_only_what_was_scored_is_said(world: tuple[mg.MapFrames, ...]) -> None:
-    results = mg.evaluate(world[0], world[2]).without_data()
+def test_without_geometry_only_what_was_scored_is_said(both: list[mg.Results]) -> None:
+    results = both[0].without_data()
     (facts,) = mg.answer(results).methods
     assert facts.pld is not None
     assert facts.found is None
@@ -78,9 +85,8 @@ def test_without_geometry_only_what_was_scored_is_said(world: tuple[mg.MapFrames
     assert "Worst class" in texts(mg.answer(results))
 
 
-def test_the_answer_is_plain_json(world: tuple[mg.MapFrames, ...]) -> None:
-    good, poor, truth = world
-    answer = mg.answer([mg.evaluate(side, truth) for side in (good, poor)], names=["good", "poor"])
+def test_the_answer_is_plain_json(both: list[mg.Results]) -> None:
+    answer = mg.answer(both, names=["good", "poor"])
     document = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
     assert list(document) == ["methods", "pairs", "statements"]
     assert {"name", "pld", "found", "beside", "far", "repeated", "other_class", "families", "causes"} <= set(
@@ -92,18 +98,16 @@ def test_the_answer_is_plain_json(world: tuple[mg.MapFrames, ...]) -> None:
     assert [said["text"] for said in document["statements"]] == str(answer).split("\n")
 
 
-def test_it_says_which_of_two_methods_is_better_and_why(world: tuple[mg.MapFrames, ...]) -> None:
-    good, poor, truth = world
-    results = [mg.evaluate(side, truth) for side in (good, poor)]
-    answer = mg.answer(results, names=["good", "poor"])
+def test_it_says_which_of_two_methods_is_better_and_why(both: list[mg.Results]) -> None:
+    answer = mg.answer(both, names=["good", "poor"])
     (pair,) = answer.pairs
-    difference = mg.compare(results, names=["good", "poor"]).differences["good", "poor"]["mean"]["pld"]
+    difference = mg.compare(both, names=["good", "poor"]).differences["good", "poor"]["mean"]["pld"]
     assert pair.verdict == "worse"
     assert pair.pld is not None
     assert tuple(pair.pld) == (difference.value, difference.low, difference.high)
     numbers = f"{difference.value:.3f} [{difference.low:.3f}, {difference.high:.3f}] PLD (over 8 scenes)"
     assert f"poor is worse than good by {numbers}. Largest part: " in texts(answer)
-    turned = mg.answer(results[::-1], names=["poor", "good"])
+    turned = mg.answer(both[::-1], names=["poor", "good"])
     assert turned.pairs[0].verdict == "better"
     assert "good is better than poor by" in texts(turned)
 
@@ -169,10 +173,11 @@ def test_a_disagreement_of_pld_and_average_precision_is_said() -> None:
     assert "by Chamfer-AP, faint is better" in said
 
 
-def test_nothing_but_the_reason_is_said_of_a_method_with_an_error(world: tuple[mg.MapFrames, ...]) -> None:
-    good, poor, truth = world
-    results = [mg.evaluate(side, truth) for side in (good.rotate(90), good, poor)]
-    answer = mg.answer(results, names=["turned", "good", "poor"])
+def test_nothing_but_the_reason_is_said_of_a_method_with_an_error(
+    world: tuple[mg.MapFrames, ...], both: list[mg.Results]
+) -> None:
+    good, _, truth = world
+    answer = mg.answer([mg.evaluate(good.rotate(90), truth), *both], names=["turned", "good", "poor"])
     assert answer.methods[0].refused is not None
     assert {(pair.first, pair.second) for pair in answer.pairs} == {("good", "poor")}
     assert [said.about for said in answer.statements if said.method == "turned"] == ["refused"]
@@ -186,10 +191,11 @@ def test_nothing_but_the_reason_is_said_of_a_method_with_an_error(world: tuple[m
 
 def test_all_methods_with_errors(world: tuple[mg.MapFrames, ...]) -> None:
     good, poor, truth = world
-    answer = mg.answer([mg.evaluate(side.rotate(90), truth) for side in (good, poor)], names=["one", "two"])
+    results = [mg.evaluate(side.rotate(90), truth) for side in (good, poor)]
+    answer = mg.answer(results, names=["one", "two"])
     assert not answer.pairs
     assert [said.about for said in answer.statements] == ["refused", "refused"]
-    alone = mg.answer(mg.evaluate(good.rotate(90), truth))
+    alone = mg.answer(results[0])
     assert [said.about for said in alone.statements] == ["refused"]
 
 
@@ -271,7 +277,7 @@ def test_names_must_fit() -> None:
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_the_command_that_compares_has_the_answer_of_the_library(count: int, tmp_path: Path) -> None:
-    predictions, truth = demo_world(20)
+    predictions, truth = demo_world(20, predictions=30)
     files = [f"m{k}.mg" for k in range(count)]
     for k, file in enumerate(files):
         mg.evaluate(predictions.with_confidence(0.9 - 0.1 * k), truth, metrics=["pld"]).save(tmp_path / file)

@@ -12,14 +12,12 @@ from tests.commands import said
 import mapgauge as mg
 from mapgauge.demo import demo_world
 
-FILES = ("good.json", "poor.json")
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("everywhere")
     for quality in ("good", "poor"):
-        predictions, truth = demo_world(30, quality=quality)
+        predictions, truth = demo_world(20, predictions=30, quality=quality)
         mg.write(predictions, folder / f"{quality}.json", "streammapnet")
     mg.write(truth, folder / "truth.geojson")
     turned = mg.read(folder / "good.json").rotate(90)
@@ -27,9 +25,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def answer_of(folder: Path, files: tuple[str, ...]) -> mg.Answer:
-    results = [mg.evaluate(folder / file, folder / "truth.geojson") for file in files]
-    return mg.answer(results, names=[Path(file).stem for file in files])
+@pytest.fixture(scope="module")
+def results(folder: Path) -> dict[str, mg.Results]:
+    """Return the results of each file."""
+    return {path.name: mg.evaluate(path, folder / "truth.geojson") for path in folder.glob("*.json")}
 
 
 def unwrapped(text: str) -> str:
@@ -39,16 +38,17 @@ def unwrapped(text: str) -> str:
 @pytest.mark.parametrize(
     "files", [("good.json",), ("good.json", "poor.json"), ("good.json", "turned.json", "poor.json")]
 )
-def test_all_outputs_say_the_same_sentences(folder: Path, files: tuple[str, ...]) -> None:
-    answer = answer_of(folder, files)
+def test_all_outputs_say_the_same_sentences(
+    folder: Path, results: dict[str, mg.Results], files: tuple[str, ...]
+) -> None:
+    methods = [results[file] for file in files]
+    names = [Path(file).stem for file in files]
+    answer = mg.answer(methods, names=names)
     sentences = [statement.text for statement in answer.statements]
     words = f"evaluate {' '.join(files)} truth.geojson"
     printed = unwrapped(said(f"{words} --report page.html", folder))
     page = unwrapped(html.unescape((folder / "page.html").read_text(encoding="utf-8")))
-    methods = [mg.evaluate(folder / file, folder / "truth.geojson") for file in files]
-    notebook = unwrapped(
-        html.unescape(str(mg.first_screen(methods, names=[Path(file).stem for file in files])._repr_html_()))
-    )
+    notebook = unwrapped(html.unescape(str(mg.first_screen(methods, names=names)._repr_html_())))
     document = re.search(r"^[\[{]$.*", said(f"{words} --json -q", folder), re.M | re.S)  # after errors, on stderr
     assert document is not None
     documents: Any = json.JSONDecoder().raw_decode(document[0])[0]
@@ -65,8 +65,8 @@ def test_all_outputs_say_the_same_sentences(folder: Path, files: tuple[str, ...]
     assert {statement["text"] for statement in in_json} == set(sentences)
 
 
-def test_the_values_of_a_sentence_are_those_that_it_prints(folder: Path) -> None:
-    answer = answer_of(folder, ("good.json",))
+def test_the_values_of_a_sentence_are_those_that_it_prints(results: dict[str, mg.Results]) -> None:
+    answer = mg.answer([results["good.json"]], names=["good"])
     values = {statement.about: statement for statement in answer.statements}
     found = values["found"]
     assert f"Finds {100 * float(found.values['found'] or 0):.0f} % of the map" in found.text

@@ -361,8 +361,12 @@ def test_lacking_confidence_is_under_confidence_only_where_more_would_help() -> 
     assert causes(1.2, 0.5).keys() == {"localisation"}  # its distance is 0.89
 
 
-def test_pieces_beside_other_lines_are_fragments_and_copies_are_duplicates() -> None:
-    truth = mg.demo.demo_world(20, predictions=0)[1]
+@pytest.fixture(scope="module")
+def truth() -> mg.MapFrames:
+    return mg.demo.demo_world(10, predictions=0)[1]
+
+
+def test_pieces_beside_other_lines_are_fragments_and_copies_are_duplicates(truth: mg.MapFrames) -> None:
     for kind in ("halves", "thirds"):
         causes = plant(truth, "fragment", kind).of_predictions
         assert causes.get("duplicate", 0) <= 0.02 * sum(causes.values())
@@ -371,8 +375,7 @@ def test_pieces_beside_other_lines_are_fragments_and_copies_are_duplicates() -> 
 
 
 @pytest.mark.parametrize("cause", ERRORS)
-def test_planted_errors_among_other_lines_are_found(cause: str) -> None:
-    truth = mg.demo.demo_world(20, predictions=0)[1]
+def test_planted_errors_among_other_lines_are_found(cause: str, truth: mg.MapFrames) -> None:
     # A moved ring still lies on a part of its truth. The points of a reversed line are laid from the other end.
     least = {"moved by 2 m": 0.7, "moved by 2.5 m": 0.7, "ring moved by 2.5 m": 0.35, "drawn from the other end": 0.6}
     found = {kind: plant(truth, cause, kind).share(cause) for kind in ERRORS[cause]}

@@ -95,7 +95,7 @@ def test_intervals_of_a_mean_hold_however_rare_classes_are(scenes: int, present:
 
 
 def test_intervals_of_ten_scenes_hold() -> None:
-    held = simulated(10, 300, seed=3, samples=300)
+    held = simulated(10, 200, seed=3, samples=150)
     for key in ("pld", "ap_chamfer"):
         assert 0.92 <= held.covered[key] <= 0.98, key
         assert held.apart[key] <= 0.075, key
@@ -103,7 +103,7 @@ def test_intervals_of_ten_scenes_hold() -> None:
 
 def test_intervals_of_ap_hold_where_scenes_differ_much() -> None:
     """Symmetric intervals cover 86 to 88 % here."""
-    held = simulated(10, 300, seed=3, samples=300, hard=True)
+    held = simulated(10, 200, seed=3, samples=150, hard=True)
     assert held.covered["ap_chamfer"] >= 0.905
     assert held.apart["ap_chamfer"] <= 0.075
 
@@ -152,7 +152,7 @@ def _any_decided(differences: Mapping[Any, Mapping[str, Mapping[str, mg.Differen
 
 
 def test_one_correction_over_values_and_causes_keeps_the_error_of_the_whole_table() -> None:
-    plain, apart, together = families(10, 200, samples=200)
+    plain, apart, together = families(10, 100, samples=100)
     assert together <= 0.08  # 5 % and twice the error of so few cases
     assert apart > 0.3  # causes that are left out
     assert plain > 0.3
@@ -181,5 +181,5 @@ def slices_decided(scenes: int, cases: int, *, samples: int, correction: Literal
 
 
 def test_random_groups_of_scenes_are_rarely_decided_with_a_correction() -> None:
-    assert slices_decided(40, 100, samples=200, correction="holm") <= 0.1  # 5 % and twice the error of so few cases
-    assert slices_decided(40, 40, samples=200, correction="none") > 0.3
+    assert slices_decided(40, 60, samples=100, correction="holm") <= 0.1  # 5 % and twice the error of so few cases
+    assert slices_decided(40, 20, samples=100, correction="none") > 0.3

@@ -133,19 +133,19 @@ def power_reached(cases: int, *, better: float, samples: int) -> tuple[float, in
     """Return how often a known difference is decided with as many scenes as are said to be needed for it."""
     rng = np.random.default_rng(21)
     # So many scenes that the error of their difference does not matter.
-    large = mg.compare(made_up(rng, 40_000, better=better), names=["a", "b"], samples=samples)
+    large = mg.compare(made_up(rng, 40_000, better=better), names=["a", "b"], samples=samples, keys=["pld"])
     difference = large.differences["a", "b"]["mean"]["pld"]
     scenes = mg.plan(large, abs(difference.value))["a", "b"]["mean"]["pld"].scenes
     assert scenes is not None
     decided = 0
     for _ in range(cases):
-        comparison = mg.compare(made_up(rng, scenes, better=better), names=["a", "b"], samples=samples)
+        comparison = mg.compare(made_up(rng, scenes, better=better), names=["a", "b"], samples=samples, keys=["pld"])
         decided += bool(comparison.differences["a", "b"]["mean"]["pld"].decided)
     return decided / cases, scenes
 
 
 def test_as_many_scenes_as_needed_decide_a_known_difference_with_the_power() -> None:
-    power, _ = power_reached(200, better=0.03, samples=200)
+    power, _ = power_reached(200, better=0.03, samples=100)
     assert 0.72 <= power <= 0.88  # 80 % and three times the error of so few cases
 
 
@@ -172,7 +172,7 @@ def runs_covered(cases: int, scenes: int, counts: tuple[int, int], seeds: float,
 
 
 def test_intervals_over_scenes_and_seeds_hold() -> None:
-    for key, share in runs_covered(150, 30, (3, 3), 0.05, samples=100).items():
+    for key, share in runs_covered(100, 30, (3, 3), 0.05, samples=60).items():
         assert 0.89 <= share <= 1.0, key
 
 
