@@ -93,7 +93,7 @@ def test_a_class_is_listed_and_drawn_alone(look: Show, one: Path, methods: list[
 
 def test_every_column_sorts_both_ways(look: Show, one: Path) -> None:
     page = look(one, "#columns=all")
-    for name in ("localisation", "truth", "hits of Fréchet-AP@2.0", "token"):
+    for name in ("localisation", "hits of Fréchet-AP@2.0", "token"):
         head = page.locator("#list thead button", has_text=name).first
         head.click()
         first = column(page, name)
@@ -426,8 +426,8 @@ def test_the_address_reopens_the_same_view(show: Show, two: Path) -> None:
     assert seen(show(two, address)) == seen(page)
 
 
-def test_an_address_changed_in_the_open_page_is_followed(show: Show, one: Path) -> None:
-    page = show(one)
+def test_an_address_changed_in_the_open_page_is_followed(look: Show, one: Path) -> None:
+    page = look(one)
     assert page.evaluate("scrollY") == 0
     page.evaluate("location.hash = '#frame=scene-0001-4&sort=token'")
     page.locator("#chosen", has_text="scene-0001-4").wait_for()
@@ -435,8 +435,8 @@ def test_an_address_changed_in_the_open_page_is_followed(show: Show, one: Path) 
     assert page.evaluate("scrollY") > 200
 
 
-def test_a_link_followed_while_the_page_writes_its_address_is_not_lost(show: Show, one: Path) -> None:
-    page = show(one)
+def test_a_link_followed_while_the_page_writes_its_address_is_not_lost(look: Show, one: Path) -> None:
+    page = look(one)
     page.wait_for_url(re.compile("frame="))  # the first state is written
     page.evaluate(
         """() => {
@@ -452,8 +452,8 @@ def test_a_link_followed_while_the_page_writes_its_address_is_not_lost(show: Sho
     page.wait_for_selector("#cause-key button")
 
 
-def test_a_link_within_the_page_keeps_the_view(show: Show, one: Path) -> None:
-    page = show(one)
+def test_a_link_within_the_page_keeps_the_view(look: Show, one: Path) -> None:
+    page = look(one)
     page.fill("#text", "scene-0002")
     page.locator("#sections a", has_text="Values").click()
     page.keyboard.press("j")
@@ -461,8 +461,8 @@ def test_a_link_within_the_page_keeps_the_view(show: Show, one: Path) -> None:
     assert len(tokens(page)) == 10
 
 
-def test_an_address_of_another_report_does_no_harm(show: Show, one: Path) -> None:
-    page = show(one, "#frame=absent&sort=-nothing&of=tree&range=height+1+2&view=a+b+c&method=9&off=moon&why=no")
+def test_an_address_of_another_report_does_no_harm(look: Show, one: Path) -> None:
+    page = look(one, "#frame=absent&sort=-nothing&of=tree&range=height+1+2&view=a+b+c&method=9&off=moon&why=no")
     assert len(tokens(page)) == 30
     notice = page.locator("#absent")
     assert notice.inner_text() == "The link names the frame absent, which is not in this report."
@@ -472,8 +472,8 @@ def test_an_address_of_another_report_does_no_harm(show: Show, one: Path) -> Non
 
 
 @pytest.mark.parametrize("height", [900, 620])  # in a low window, there is no room for it in a drawing
-def test_a_true_line_is_marked_in_all_panels_and_the_tooltip_leaves_it_free(show: Show, two: Path, height: int) -> None:
-    page = show(two, height=height)
+def test_a_true_line_is_marked_in_all_panels_and_the_tooltip_leaves_it_free(look: Show, two: Path, height: int) -> None:
+    page = look(two, height=height)
     lines = page.locator(".panel").first.locator(".instance.truth")
     for k in range(lines.count()):
         lines.nth(k).focus()

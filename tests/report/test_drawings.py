@@ -119,8 +119,7 @@ def world() -> tuple[MapFrames, MapFrames]:
     return demo_world(FRAMES, predictions=20)
 
 
-@pytest.mark.parametrize("least", [0.0, 0.3, 0.99])
-@pytest.mark.parametrize("protocol", ["paper-60x30", "even-60x30"])
+@pytest.mark.parametrize(("protocol", "least"), [("paper-60x30", 0.0), ("even-60x30", 0.3), ("paper-60x30", 0.99)])
 def test_the_columns_are_those_of_single_frames(
     world: tuple[MapFrames, MapFrames], protocol: str, least: float
 ) -> None:

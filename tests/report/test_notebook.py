@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.report.conftest import PATIENCE, listeners_of
 
 import mapgauge as mg
 from mapgauge.demo import demo_world
@@ -27,21 +28,21 @@ STYLE_OF_THE_NOTEBOOK = """() => [...document.querySelectorAll("body, #first, #l
 
 
 @contextmanager
-def notebook(browser: "Browser", folder: Path, output: str, *, script: bool = True) -> "Iterator[Page]":
+def notebook(page: "Page", folder: Path, output: str) -> "Iterator[Page]":
     """Show the output of a cell. The browser must have nothing to complain of, and nothing to load."""
     path = folder / "notebook.html"
     path.write_text(NOTEBOOK.format(output), encoding="utf-8")
     said: list[str] = []
     asked: list[str] = []
-    context = browser.new_context(viewport={"width": 1200, "height": 900}, java_script_enabled=script)
-    context.set_default_timeout(30_000)
-    page = context.new_page()
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
+    listeners = listeners_of(said, asked)
+    page.set_viewport_size({"width": 1200, "height": 900})
+    for event, listener in listeners.items():
+        page.on(event, listener)  # type: ignore[call-overload]
     page.goto(path.as_uri())
     yield page
-    context.close()
+    page.goto("about:blank")
+    for event, listener in listeners.items():
+        page.remove_listener(event, listener)
     assert said == []
     assert [url for url in asked if not url.startswith(("file:", "data:", "about:"))] == []
 
@@ -60,15 +61,15 @@ def output(methods: list[mg.Results]) -> str:
 
 
 @pytest.mark.needs_feature("error_map")
-def test_results_show_the_map_of_errors(browser: "Browser", tmp_path: Path, output: str) -> None:
-    with notebook(browser, tmp_path, output) as page:
+def test_results_show_the_map_of_errors(window: "Page", tmp_path: Path, output: str) -> None:
+    with notebook(window, tmp_path, output) as page:
         assert panels(page).locator("#where-card canvas").is_visible()
 
 
 def test_results_show_the_panels_of_the_report(
-    browser: "Browser", tmp_path: Path, output: str, methods: list[mg.Results]
+    window: "Page", tmp_path: Path, output: str, methods: list[mg.Results]
 ) -> None:
-    with notebook(browser, tmp_path, output) as page:
+    with notebook(window, tmp_path, output) as page:
         frame = panels(page)
         assert f"{methods[0].classes['divider']['pld']:.3f}" in frame.locator("#what").inner_text()
         assert frame.locator("#why-card .rows tr").count() == 5
@@ -82,21 +83,21 @@ def test_results_show_the_panels_of_the_report(
         page.wait_for_timeout(300)  # the page writes its state to the address, if it has one
 
 
-def test_two_methods_are_compared(browser: "Browser", tmp_path: Path, methods: list[mg.Results]) -> None:
+def test_two_methods_are_compared(window: "Page", tmp_path: Path, methods: list[mg.Results]) -> None:
     screen = mg.first_screen(methods, names=["good", "poor"])
     assert str(screen) == str(screen.answer)
     assert str(screen).startswith("Whether poor or good is better")
-    with notebook(browser, tmp_path, screen._repr_html_()) as page:
+    with notebook(window, tmp_path, screen._repr_html_()) as page:
         assert "Whether poor or good is better" in page.locator("#output").inner_text()
         frame = panels(page)
         assert frame.locator("#who button").all_inner_texts() == ["good", "poor", "poor minus good"]
         assert "The way from" in frame.locator("#why-card").inner_text()
 
 
-def test_the_panels_change_nothing_of_the_notebook(browser: "Browser", tmp_path: Path, output: str) -> None:
-    with notebook(browser, tmp_path, "") as page:
+def test_the_panels_change_nothing_of_the_notebook(window: "Page", tmp_path: Path, output: str) -> None:
+    with notebook(window, tmp_path, "") as page:
         before = page.evaluate(STYLE_OF_THE_NOTEBOOK)
-    with notebook(browser, tmp_path, output) as page:
+    with notebook(window, tmp_path, output) as page:
         frame = panels(page)
         assert page.evaluate(STYLE_OF_THE_NOTEBOOK) == before
         assert page.title() == "notebook"
@@ -114,8 +115,10 @@ def test_the_answer_and_the_tables_remain_without_scripts(
     without_frames = re.sub(r"<iframe.*?</iframe>", "", output)
     assert "<iframe" in output
     assert "<script" not in output.lower()
+    page = browser.new_page(java_script_enabled=False)
+    page.set_default_timeout(PATIENCE)
     for shown in (output, without_frames):
-        with notebook(browser, tmp_path, shown, script=False) as page:
+        with notebook(page, tmp_path, shown):
             text = page.locator("#output").inner_text()
             assert f"{methods[0].mean['pld']:.3f}" in text
             assert "of the map" in text
@@ -123,6 +126,7 @@ def test_the_answer_and_the_tables_remain_without_scripts(
                 inside = page.frame_locator("iframe").locator("body").inner_text()
                 assert "need JavaScript" in inside
                 assert "What" not in inside
+    page.close()
 
 
 def test_a_notebook_stays_small() -> None:
@@ -136,7 +140,7 @@ def test_a_notebook_stays_small() -> None:
 
 
 @pytest.mark.parametrize("named", [lambda name: name, lambda name: f"</iframe><script>alert(1)</script>\"'{name}"])
-def test_names_cannot_leave_the_frame(browser: "Browser", tmp_path: Path, named: Callable[[str], str]) -> None:
+def test_names_cannot_leave_the_frame(window: "Page", tmp_path: Path, named: Callable[[str], str]) -> None:
     line = [[0, 0], [9, 0]]
     truth = mg.MapFrames.of({named(f"t{k}"): {named("lane"): [line]} for k in range(3)})
     settings = mg.protocol("paper-60x30", classes=[named("lane")])
@@ -146,6 +150,6 @@ def test_names_cannot_leave_the_frame(browser: "Browser", tmp_path: Path, named:
     assert "<script" not in html
     (source,) = re.findall(r'srcdoc="([^"]*)"', html)
     assert unescape(source).startswith("<!DOCTYPE html>")
-    with notebook(browser, tmp_path, html) as page:
+    with notebook(window, tmp_path, html) as page:
         frame = panels(page)
         assert frame.locator("#what .rows th button").all_inner_texts() == [named("lane")]

@@ -1,16 +1,16 @@
-"""``mapgauge view`` and the report can be used without a mouse, and read by everybody."""
+"""``mapgauge view`` can be used without a mouse, and read by everybody."""
 
 from itertools import pairwise
-from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 from tests.audit import faults_of
 from tests.features.view.conftest import Open
 
-import mapgauge as mg
 from mapgauge.features.view.server import Server
-from mapgauge.report import write_report
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
@@ -27,18 +27,8 @@ def test_there_is_no_serious_fault_in_the_view(look: Open, cameras: Server, pane
     assert not page.locator("#curve-boxes").is_visible()
 
 
-def test_there_is_no_serious_fault_in_the_report(show: Open, files: Path, tmp_path: Path) -> None:
-    methods = [mg.load_results(files / f"{name}.mg").with_data() for name in ("good", "poor")]
-    write_report(methods, tmp_path / "report.html", names=["good", "poor"], frames=10)
-    page = show((tmp_path / "report.html").as_uri() + "#where=pld+%3E")
-    for scheme in SCHEMES:
-        page.emulate_media(color_scheme=scheme)
-        assert faults_of(page) == [], scheme
-
-
-def test_the_audit_finds_faults(show: Open, server: Server) -> None:
-    page = show(server.address)
-    page.evaluate("""() => {
+def test_the_audit_finds_faults(window: "Page") -> None:
+    window.evaluate("""() => {
         document.body.insertAdjacentHTML("beforeend", '<button></button><img src="data:,">');
         document.body.insertAdjacentHTML("beforeend", '<p id="a">x</p><p id="a">x</p>');
         document.body.insertAdjacentHTML("beforeend", '<p class="pale">pale</p><input aria-describedby="nothing">');
@@ -46,7 +36,8 @@ def test_the_audit_finds_faults(show: Open, server: Server) -> None:
         document.querySelector(".pale").style.color = "#ccc";
         document.body.insertAdjacentHTML("beforeend", '<pre style="width: 9px; overflow: auto">wide</pre>');
     }""")
-    faults = " ".join(faults_of(page))
+    faults = " ".join(faults_of(window))
+    window.goto("about:blank")
     for word in ("no name", "no alt", "id twice: a", "contrast 1.", "aria-describedby of nothing", "scrolls without"):
         assert word in faults
     assert "landmark twice: nav twin" in faults
@@ -65,11 +56,9 @@ def test_everything_is_reached_with_the_keyboard(look: Open, cameras: Server) ->
     assert wanted <= reached
 
 
-def test_a_phone_shows_everything_without_scrolling_sideways(show: Open, cameras: Server) -> None:
-    page = show(cameras.address)
+def test_a_phone_shows_everything_without_scrolling_sideways(look: Open, cameras: Server) -> None:
+    page = look(f"{cameras.address}#frame=scene-0001-4&where=pld+%3E")
     page.set_viewport_size({"width": 390, "height": 844})
-    page.goto("about:blank")
-    page.goto(f"{cameras.address}#frame=scene-0001-4&where=pld+%3E")
     page.wait_for_selector(".camera img")
     page.wait_for_selector("#where-wrong:visible")
     page.wait_for_function("() => document.documentElement.scrollWidth === 390")

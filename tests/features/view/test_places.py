@@ -95,15 +95,6 @@ def test_the_map_says_so_without_poses(show: Open, tmp_path: Path) -> None:
         assert not page.locator("#place-scale").is_visible()
 
 
-def test_poses_of_any_method_place_the_frames(show: Open, bare: Path, files: Path, tmp_path: Path) -> None:
-    truth = mg.with_poses(mg.read(bare / "truth.json"), files / "truth.parquet")
-    mg.evaluate(mg.read(bare / "good.json"), truth).save(tmp_path / "posed.mg")
-    with serving(bare / "poor.mg", tmp_path / "posed.mg") as server:
-        page = show(f"{server.address}#pane=place")
-        page.wait_for_selector("#place-worst button")
-        assert not page.locator("#place-absent").is_visible()
-
-
 @pytest.mark.needs_feature("splits")
 def test_frames_that_are_alike_are_listed_the_nearest_first(look: Open, server: Server, files: Path) -> None:
     page = look(f"{server.address}#frame=scene-0001-4")
@@ -127,14 +118,16 @@ def test_frames_that_are_alike_are_listed_the_nearest_first(look: Open, server: 
     assert "scene-0001-4" in again.locator("#similar-about").inner_text()
 
 
-def test_poses_that_an_evaluation_was_given_are_not_needed_again(
+def test_poses_that_any_evaluation_was_given_are_not_needed_again(
     show: Open, bare: Path, files: Path, tmp_path: Path
 ) -> None:
     truth = mg.with_poses(mg.read(bare / "truth.json"), files / "truth.parquet")
     mg.evaluate(mg.read(bare / "good.json"), truth).save(tmp_path / "posed.mg")
-    with serving(tmp_path / "posed.mg") as server:
-        page = show(f"{server.address}#frame=scene-0001-4&space=world")
+    with serving(bare / "poor.mg", tmp_path / "posed.mg") as server:
+        page = show(f"{server.address}#frame=scene-0001-4&space=world&pane=place")
         page.wait_for_selector(".panel g[transform] .ego", state="attached")
+        page.wait_for_selector("#place-worst button")
+        assert not page.locator("#place-absent").is_visible()
         assert page.locator("#status").inner_text() == ""
 
 
@@ -170,7 +163,7 @@ def test_a_drawing_is_saved_as_png(look: Open, server: Server, tmp_path: Path) -
     assert len(picture) > 5_000  # not an empty sheet
 
 
-COUNT = 4  # frames that are saved: each takes the browser a fifth of a second, twice
+COUNT = 3  # frames that are saved: each takes the browser a fifth of a second, twice
 # Stands for ffmpeg: writes how many pictures came, how many of them differ, and its arguments.
 FFMPEG = """#!{python}
 import sys
