@@ -15,14 +15,15 @@ LINE = [[0.0, 0.0], [9.0, 0.0]]
 NAMES = ["a\n\\input{/etc/passwd}", "=cmd|' /C calc'!A0", "b\r\n%\x1b[2J", "@SUM(1)", "+1+1", "-2+3", "\t=1", "^^M\\x"]
 
 
-@pytest.fixture
-def named(tmp_path: Path) -> Path:
-    """Two results with classes of all names."""
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two results with classes of all names."""
+    folder = tmp_path_factory.mktemp("named")
     truth = mg.MapFrames.of({token: {name: [LINE] for name in NAMES} for token in "abcdef"})
     protocol = mg.protocol("paper-60x30", classes=NAMES)
     for name in ("x", "y"):
-        mg.evaluate(truth.with_confidence(1), truth, protocol).save(tmp_path / f"{name}.mg")
-    return tmp_path
+        mg.evaluate(truth.with_confidence(1), truth, protocol).save(folder / f"{name}.mg")
+    return folder
 
 
 @pytest.mark.parametrize("command", ["compare x.mg y.mg --classes all --latex", "compare x.mg y.mg --latex"])

@@ -61,8 +61,8 @@ def test_text_takes_no_hashes_of_the_inputs(call: Run, monkeypatch: pytest.Monke
     assert "Finds " in done.stdout
 
 
-def test_json_has_the_documented_keys_and_the_numbers_of_python(run: Run, world: Path) -> None:
-    done = run("evaluate", "good.json", "truth.geojson", "--json")
+def test_json_has_the_documented_keys_and_the_numbers_of_python(call: Run, world: Path) -> None:
+    done = call("evaluate", "good.json", "truth.geojson", "--json")
     found = json.loads(done.stdout)
     results = mg.load_results(world / "good.mg")
     said = mg.answer(mg.evaluate(world / "good.json", world / "truth.geojson"), names=["good"])
@@ -415,10 +415,10 @@ def test_the_worst_of_chosen_frames_is_named(call: Run, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files that ``mapgauge demo`` writes: 80 frames of 8 scenes."""
+    """The files that ``mapgauge demo`` writes for 50 frames of 5 scenes, which are enough for intervals."""
     folder = tmp_path_factory.mktemp("scenes")
     for quality in ("good", "poor"):
-        predictions, truth = demo_world(80, quality=quality)
+        predictions, truth = demo_world(50, quality=quality)
         mg.write(predictions, folder / f"{quality}.json", "streammapnet")
     mg.write(truth, folder / "truth.geojson")
     return folder
@@ -434,7 +434,7 @@ def test_a_usual_run_takes_about_15_lines(
     assert len(lines) <= most + bool(ranges)
     assert max(map(columns_of, lines)) <= 80
     for part in (
-        "against truth.geojson: 80 frames, 8 scenes",
+        "against truth.geojson: 50 frames, 5 scenes",
         " PLD  parts ",
         "to lower PLD to",
         "Worst frame",

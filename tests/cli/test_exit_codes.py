@@ -14,7 +14,7 @@ TABLE = PAGE.read_text("utf-8").partition("## Exit codes")[2].partition("\n\n|")
 EVALUATE = ("evaluate", "good.json", "truth.geojson")
 TURNED = ("evaluate", "good.json,rotate=90", "truth.geojson")
 COMMANDS: dict[int, list[tuple[str, ...]]] = {
-    0: [EVALUATE, ("compare", "good.mg", "poor.mg"), (*TURNED, "-q"), ("--help",), ("--version",)],
+    0: [("--version",), EVALUATE, ("compare", "good.mg", "poor.mg"), (*TURNED, "-q"), ("--help",)],
     1: [
         ("evaluate", "none.json", "truth.geojson"),
         (*EVALUATE, "-o", "truth.geojson/x.mg"),

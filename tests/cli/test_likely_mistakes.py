@@ -131,7 +131,7 @@ def test_latex_tables_say_how_many_frames_and_scenes_they_are_of(call: Run) -> N
 def test_latex_tables_with_intervals_say_that_there_are_too_few_scenes(call: Run, tmp_path: Path) -> None:
     note = "% warning: 2 scenes are too few to decide which method is better"
     assert note in call("compare", "good.mg", "poor.mg", "--latex").stdout
-    call("paper", "good.mg", "poor.mg", "-o", tmp_path / "paper")
+    call("paper", "good.mg", "poor.mg", "-o", tmp_path / "paper", "--samples", "9")
     assert note in (tmp_path / "paper" / "intervals.tex").read_text(encoding="utf-8")
 
 

@@ -1,10 +1,12 @@
 """``mapgauge paper``: tables, figures and provenance in a folder of its own."""
 
 import csv
+import shutil
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
+from tests.commands import said
 
 import mapgauge as mg
 
@@ -27,13 +29,18 @@ def rich(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_folder_gets_all_tables_and_figures(call: Run, rich: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    done = call("paper", rich, "-o", out, "--samples", "9")
-    assert done.returncode == 0, done.stderr
+@pytest.fixture(scope="module")
+def written(rich: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """What the command writes for these results, and what it prints."""
+    folder = tmp_path_factory.mktemp("written")
+    return folder / "out", said(f"paper {rich} -o out --samples 9", folder)
+
+
+def test_a_folder_gets_all_tables_and_figures(written: tuple[Path, str], rich: Path) -> None:
+    out, printed = written
     assert {file.name for file in out.iterdir()} == {*FILES, ".mapgauge-paper"}
     assert all((out / name).read_bytes().startswith(b"%PDF") for name in FIGURES)
-    assert all(name in done.stdout for name in FILES)
+    assert all(name in printed for name in FILES)
 
     line, sentence = (out / "provenance.txt").read_text(encoding="utf-8").splitlines(keepends=True)
     assert sentence.startswith("Print the digest of the truth with your values")
@@ -56,8 +63,8 @@ def _is(row: dict[str, str], name: str, key: str) -> bool:
     return (row["name"], row["minus"], row["class"], row["key"]) == (name, "", "mean", key)
 
 
-def test_a_second_run_replaces_its_own_files_only(call: Run, rich: Path, world: Path, tmp_path: Path) -> None:
-    assert call("paper", rich, "-o", tmp_path / "out", "--samples", "9").returncode == 0
+def test_a_second_run_replaces_its_own_files_only(call: Run, written: tuple[Path, str], tmp_path: Path) -> None:
+    shutil.copytree(written[0], tmp_path / "out")
     (tmp_path / "out" / "notes.md").write_text("mine", encoding="utf-8")
     again = call("paper", "good.mg", "-o", tmp_path / "out", "--samples", "9", "-q")
     assert (again.returncode, again.stdout) == (0, "")

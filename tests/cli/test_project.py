@@ -100,13 +100,13 @@ def test_different_reference_systems_are_refused(tmp_path: Path) -> None:
         mg.evaluate(other, truth)
 
 
-def test_the_command_projects_both_sides(tmp_path: Path, run: Run) -> None:
+def test_the_command_projects_both_sides(tmp_path: Path, call: Run) -> None:
     collection(LINES, tmp_path / "t.geojson")
     collection(LINES, tmp_path / "p.geojson", confidence=True)
-    both = run("evaluate", f"{tmp_path}/p.geojson,project=auto", f"{tmp_path}/t.geojson,project=auto", "--json")
+    both = call("evaluate", f"{tmp_path}/p.geojson,project=auto", f"{tmp_path}/t.geojson,project=auto", "--json")
     assert both.returncode == 0
-    one = run("evaluate", f"{tmp_path}/p.geojson,project=auto", f"{tmp_path}/t.geojson")
+    one = call("evaluate", f"{tmp_path}/p.geojson,project=auto", f"{tmp_path}/t.geojson")
     assert one.returncode
     assert "Write TRUTH,project=auto" in one.stderr
-    none = run("evaluate", f"{tmp_path}/p.geojson", f"{tmp_path}/t.geojson")
+    none = call("evaluate", f"{tmp_path}/p.geojson", f"{tmp_path}/t.geojson")
     assert "Write PREDICTIONS,project=auto TRUTH,project=auto" in none.stdout + none.stderr

@@ -5,6 +5,7 @@ import io
 import json
 from pathlib import Path
 
+import pytest
 from tests.cli.conftest import Run
 
 import mapgauge as mg
@@ -13,36 +14,46 @@ NAMES = ("paper-60x30", "maptr", "streammapnet-60x30")
 BOTH = ("evaluate", "good.json", "poor.json", "truth.geojson", "--protocol", ",".join(NAMES))
 
 
-def test_one_table_has_a_row_per_protocol_and_method(call: Run, world: Path) -> None:
-    done = call(*BOTH)
+@pytest.fixture(scope="module")
+def few(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the first frames of the data set."""
+    folder = tmp_path_factory.mktemp("few")
+    for name in ("good.json", "poor.json"):
+        mg.write(mg.read(world / name).at(range(6)), folder / name, "streammapnet")
+    mg.write(mg.read(world / "truth.geojson").at(range(6)), folder / "truth.geojson")
+    return folder
+
+
+def test_one_table_has_a_row_per_protocol_and_method(call: Run, few: Path) -> None:
+    done = call(*BOTH, cwd=few)
     assert done.stdout.count("good, poor against truth.geojson") == 1  # read once
     table = done.stdout.split("Means over classes\n")[1].splitlines()
     assert table[0].split() == ["protocol", "name", "PLD", "↓", "Loc", "Det", "Chamfer-AP", "↑", "Fréchet-AP", "↑"]
     assert [tuple(row.split()[:2]) for row in table[1:7]] == [
         (protocol, name) for protocol in NAMES for name in ("good", "poor")
     ]
-    alone = mg.evaluate(world / "good.json", world / "truth.geojson", "maptr")
+    alone = mg.evaluate(few / "good.json", few / "truth.geojson", "maptr")
     assert table[3].split() == ["maptr", "good", "-", "-", "-", f"{alone.mean['ap_chamfer']:.3f}", "-"]
-    short = call("evaluate", "good.json", "truth.geojson", "-p", "maptr", "-p", "paper-60x30").stdout
+    short = call("evaluate", "good.json", "truth.geojson", "-p", "maptr", "-p", "paper-60x30", cwd=few).stdout
     assert "protocol     PLD ↓" in short
 
 
-def test_json_csv_and_latex_have_all_protocols(call: Run) -> None:
-    documents = json.loads(call(*BOTH, "--json").stdout)
+def test_json_csv_and_latex_have_all_protocols(call: Run, few: Path) -> None:
+    documents = json.loads(call(*BOTH, "--json", cwd=few).stdout)
     pairs = [(name, protocol) for name in ("good", "poor") for protocol in NAMES]
     assert [(one["name"], one["protocol"]["name"]) for one in documents] == pairs
-    rows = list(csv.DictReader(io.StringIO(call(*BOTH, "--csv").stdout)))
+    rows = list(csv.DictReader(io.StringIO(call(*BOTH, "--csv", cwd=few).stdout)))
     assert [(row["name"], row["protocol"]) for row in rows if row["class"] == "mean"] == pairs
     assert [float(row["ap_chamfer"]) for row in rows if row["class"] == "mean"] == [
         one["mean"]["ap_chamfer"] for one in documents
     ]
-    latex = call(*BOTH, "--latex").stdout
+    latex = call(*BOTH, "--latex", cwd=few).stdout
     assert latex.count(r"\begin{tabular}") == 1
     assert "maptr & good & -- & -- & -- & $\\mathbf{" in latex
 
 
-def test_results_and_reports_are_written_for_each(call: Run, tmp_path: Path) -> None:
-    done = call(*BOTH, "-o", tmp_path / "out", "--report", tmp_path / "page.html")
+def test_results_and_reports_are_written_for_each(call: Run, few: Path, tmp_path: Path) -> None:
+    done = call(*BOTH, "-o", tmp_path / "out", "--report", tmp_path / "page.html", cwd=few)
     assert done.returncode == 0
     expected = {f"{name}-{protocol}.mg" for name in ("good", "poor") for protocol in NAMES}
     assert {path.name for path in (tmp_path / "out").glob("*.mg")} == expected

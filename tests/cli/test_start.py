@@ -14,12 +14,12 @@ from mapgauge.protocols import PROTOCOLS
 COMMANDS = list(commands_of(plug_ins=False))
 
 
-def test_help_names_every_command(run: Run) -> None:
-    short = run("--help")
+def test_help_names_every_command(call: Run) -> None:
+    short = call("--help")
     assert short.returncode == 0
     assert short.stderr == ""
     assert [name for name in COMMANDS if not re.search(rf"\b{name}\b", short.stdout)] == []
-    done = run("--help-all")
+    done = call("--help-all")
     assert re.findall(r"^  (\w+) {2,}[A-Z]", done.stdout, re.M) == COMMANDS
     assert "..." not in done.stdout.partition("Evaluate:")[2]  # no short help is cut
     assert re.findall(r"^(\w+):$", done.stdout.partition("Evaluate:")[2], re.M) == ["Look", "Ask", "Data", "More"]
@@ -40,8 +40,8 @@ def test_help_imports_nothing_slow() -> None:
     assert not {"numpy", "msgspec", "numba", "rich", "matplotlib", "pyarrow", "scipy", "shapely"} & set(loaded)
 
 
-def test_the_version(run: Run) -> None:
-    assert run("--version").stdout == f"mapgauge {mg.__version__}\n"
+def test_the_version(call: Run) -> None:
+    assert call("--version").stdout == f"mapgauge {mg.__version__}\n"
 
 
 @pytest.mark.whole
@@ -54,10 +54,11 @@ def test_the_version(run: Run) -> None:
         ("mapgauge evaluate --ra", {"--ranges"}),
     ],
 )
-def test_shells_complete(run: Run, words: str, expected: set[str]) -> None:
-    place = str(len(words.split(" ")) - 1)
-    done = run(_MAPGAUGE_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=place)
-    assert set(done.stdout.split()) == expected
+def test_shells_complete(call: Run, monkeypatch: pytest.MonkeyPatch, words: str, expected: set[str]) -> None:
+    monkeypatch.setenv("_MAPGAUGE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split(" ")) - 1))
+    assert set(call().stdout.split()) == expected
 
 
 def test_the_list_names_every_metric(call: Run) -> None:

@@ -152,9 +152,8 @@ def test_several_files_become_one_data_set(call: Run, world: Path, tmp_path: Pat
     for k, part in enumerate((slice(0, 8), slice(8, None))):
         frames = mg.read(world / "good.json")
         mg.write(frames.between(part), tmp_path / f"{k}.json", "streammapnet")
-    done = call(
-        "convert", *(f"{tmp_path / name},scenes=./truth.geojson" for name in ("0.json", "1.json")), f"{tmp_path}/out/"
-    )
+    parts = [f"{tmp_path / name},scenes=./truth.geojson" for name in ("0.json", "1.json")]
+    done = call("convert", *parts, f"{tmp_path}/out/", "--workers", 1)
     assert done.returncode == 0
     assert f"{tmp_path / '1.json'} (streammapnet): {FRAMES - 8} frames" in done.stdout
     assert len(mg.read(tmp_path / "out")) == FRAMES
@@ -163,7 +162,7 @@ def test_several_files_become_one_data_set(call: Run, world: Path, tmp_path: Pat
 
 def test_a_file_that_cannot_be_read_leaves_no_data_set(call: Run, tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text('{"meta": {}, "results": {"a": {"vectors": 3}}}', encoding="utf-8")
-    done = call("convert", "good.json", tmp_path / "bad.json", f"{tmp_path}/out/")
+    done = call("convert", "good.json", tmp_path / "bad.json", f"{tmp_path}/out/", "--workers", 1)
     assert done.returncode == 1
     assert "bad.json" in done.stderr
     assert not (tmp_path / "out").exists()
@@ -198,23 +197,20 @@ def test_a_file_without_scenes_is_no_table_of_them(call: Run, tmp_path: Path) ->
     assert "expected a JSON object from token to scene, or frames with scenes" in done.stderr
 
 
-@pytest.mark.parametrize("scheme", ["", "file://"])
-def test_a_report_of_streamed_results_draws_frames(call: Run, sets: Path, scheme: str) -> None:
-    """From the file of results, and from the work folder; of data sets and of single files."""
-    if scheme:
-        pytest.importorskip("fsspec")
+@pytest.mark.parametrize("kind", ["data sets", "URLs of single files"])
+def test_a_report_of_streamed_results_draws_frames(call: Run, sets: Path, kind: str) -> None:
+    """From the file of results, and from the work folder."""
     one, other = (next((sets / side).glob("*.parquet")) for side in "xy")
-    pages = []
-    for k, sides in enumerate([(sets / "x", sets / "y"), (one, other)]):
-        given = [f"{scheme}{side}" for side in sides]
-        done = call("evaluate", *given, "-o", sets / f"{k}.mg", "--work", sets / f"work{k}")
-        assert done.returncode == 0
-        for results in (f"{k}.mg", f"work{k}"):
-            page = sets / f"{results}.html"
-            done = call("report", sets / results, "-o", page)
-            assert (done.returncode, done.stderr) == (0, f"mapgauge: report in {page}\n")
-            pages.append(page)
-        done = call("report", f"{sets / str(k)}.mg,predictions={one},truth={other}", "-o", page)
-        assert (done.returncode, done.stderr) == (0, f"mapgauge: report in {page}\n")
+    given: list[object] = [sets / "x", sets / "y"]
+    if kind == "URLs of single files":
+        pytest.importorskip("fsspec")
+        given = [f"file://{one}", f"file://{other}"]
+    done = call("evaluate", *given, "-o", sets / "r.mg", "--work", sets / "work")
+    assert done.returncode == 0
+    pages = {"file": "r.mg", "folder": "work", "named": f"r.mg,predictions={one},truth={other}"}
     call("report", "good.mg", "-o", sets / "whole.html")
-    assert all(page.stat().st_size > 0.8 * (sets / "whole.html").stat().st_size for page in pages)
+    for name, results in pages.items():
+        page = sets / f"{name}.html"
+        done = call("report", sets / results, "-o", page)
+        assert (done.returncode, done.stderr) == (0, f"mapgauge: report in {page}\n")
+        assert page.stat().st_size > 0.8 * (sets / "whole.html").stat().st_size

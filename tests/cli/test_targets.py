@@ -17,25 +17,32 @@ from mapgauge.io.files.writing import save
 COPIED = ("good.json", "poor.json", "truth.geojson", "good.mg", "poor.mg")
 
 
-@pytest.fixture
-def place(world: Path, tmp_path: Path) -> Path:
-    """A folder of its own with the files of the world, links to them, and Parquet."""
-    folder = tmp_path / "place"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def files(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files of the world, and Parquet."""
+    folder = tmp_path_factory.mktemp("files")
     for name in COPIED:
         shutil.copy(world / name, folder)
     for name in ("pos_predictions_good.pkl", "tmp_gts_demo_60x30.pkl", "demo_gt_tracks.pkl"):
         shutil.copy(PARITY / name, folder)
     (folder / "scenes.json").write_text('{"scene-0000-0": "a"}', encoding="utf-8")
     (folder / "tokens.txt").write_text("scene-0000-0\n", encoding="utf-8")
-    (folder / "sub").mkdir()
-    (folder / "link.geojson").symlink_to("truth.geojson")
-    (folder / "sub" / "up").symlink_to(folder, target_is_directory=True)
-    os.link(folder / "good.json", folder / "hard.json")
     mg.write(mg.read(world / "good.json"), folder / "x.parquet")
     for name, source in (("xs", "good.json"), ("ys", "truth.geojson")):
         (folder / name).mkdir()
         mg.write(mg.read(world / source), folder / name / "part.parquet")
+    return folder
+
+
+@pytest.fixture
+def place(files: Path, tmp_path: Path) -> Path:
+    """A copy of these files, and links to them."""
+    folder = tmp_path / "place"
+    shutil.copytree(files, folder)
+    (folder / "sub").mkdir()
+    (folder / "link.geojson").symlink_to("truth.geojson")
+    (folder / "sub" / "up").symlink_to(folder, target_is_directory=True)
+    os.link(folder / "good.json", folder / "hard.json")
     (folder / "aside.parquet").symlink_to("xs/part.parquet")
     return folder
 
