@@ -1,9 +1,10 @@
-"""One of two processes that share the frames of an evaluation: ``process.py rank store answers``.
+"""One of two processes that share the frames of an evaluation and train together: ``process.py rank store answers``.
 
 Each scenario deals the frames out in its own way. The answers go to a file, for the test to look at.
 """
 
 import json
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -44,6 +45,7 @@ def over_time(padded: tuple[str, ...], one_only: tuple[str, ...]) -> dict[str, A
 
 def main(rank: int, store: str, answers: Path) -> None:
     import torch.distributed
+    from tests.torch.criterion_process import gradient_of_share
 
     from mapgauge.torch import (
         PolylineAveragePrecision,
@@ -102,8 +104,12 @@ def main(rank: int, store: str, answers: Path) -> None:
     fed(metric, ("unknown",))
     found["goes on"] = len(metric.results().tokens)
 
+    found["gradient"] = gradient_of_share(rank)
+
     answers.write_text(json.dumps(found), encoding="utf-8")
+    torch.distributed.barrier()
     torch.distributed.destroy_process_group()
+    os._exit(0)  # threads of torch sometimes abort the process when Python ends
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""``mapgauge.torch``: torchmetrics classes, in one process and in two."""
+"""``mapgauge.torch``: torchmetrics classes, in one process and in two, and the criterion in two."""
 
 import pickle
 import subprocess
@@ -15,6 +15,8 @@ from mapgauge.results.flat import flat
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed", exc_type=ImportError)
 torchmetrics: Any = pytest.importorskip("torchmetrics", reason="torchmetrics is not installed", exc_type=ImportError)
+
+from tests.torch.criterion_process import CRITERION, batch, gradient  # noqa: E402
 
 from mapgauge.torch import (  # noqa: E402
     PolylineAveragePrecision,
@@ -277,6 +279,14 @@ def test_each_process_goes_on_with_its_own_frames(two_processes: list[Any]) -> N
     assert [found["goes on"] for found in two_processes] == [18, FRAMES - 17 + 1]
     assert two_processes[0]["frames of all"] == two_processes[1]["frames of all"]
     assert set(two_processes[0]["frames of all"]) >= set(TOKENS[3:17] + TOKENS[20:])
+
+
+def test_two_processes_have_the_gradient_of_one(two_processes: list[Any]) -> None:
+    assert two_processes[0]["gradient"] == two_processes[1]["gradient"]
+    outputs, targets = batch()
+    expected = gradient(torch.nn.Linear(2, 2), outputs, targets)
+    assert two_processes[0]["gradient"] == pytest.approx(expected, abs=1e-6)
+    assert CRITERION.pld_weight == 0  # pooled PLD of the halves is not the one of the whole
 
 
 def test_any_metrics_are_computed_by_their_names() -> None:

@@ -1,13 +1,8 @@
-"""One of two processes that train together with the criterion: writes the gradient that was averaged."""
+"""A small batch for the criterion, and what one of two processes that train with it computes."""
 
-import json
-import os
-import sys
-from pathlib import Path
 from typing import Any
 
 import torch
-from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
 from mapgauge.torch import PldCriterion
@@ -41,17 +36,8 @@ def gradient(model: torch.nn.Module, outputs: dict[str, Any], targets: list[dict
     return [float(number) for number in grads]
 
 
-def main(rank: int, store: str, out: str) -> None:
-    """Take one of the two items."""
-    distributed.init_process_group("gloo", init_method=Path(store).absolute().as_uri(), rank=rank, world_size=2)
+def gradient_of_share(rank: int) -> list[float]:
+    """The gradient of one of two processes that train together. Each takes one of the two items."""
     outputs, targets = batch()
     own = {name: value[:, rank : rank + 1] for name, value in outputs.items()}
-    found = gradient(DistributedDataParallel(torch.nn.Linear(2, 2)), own, targets[rank : rank + 1])
-    Path(out).write_text(json.dumps(found), encoding="utf-8")
-    distributed.barrier()
-    distributed.destroy_process_group()
-    os._exit(0)  # threads of torch sometimes abort the process when Python ends
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2], sys.argv[3])
+    return gradient(DistributedDataParallel(torch.nn.Linear(2, 2)), own, targets[rank : rank + 1])

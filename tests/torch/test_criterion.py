@@ -16,10 +16,8 @@ import mapgauge as mg
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed", exc_type=ImportError)
 
-from tests.torch import criterion_process  # noqa: E402
-from tests.torch.criterion_process import CRITERION, batch, gradient  # noqa: E402
+from tests.torch.criterion_process import batch  # noqa: E402
 from tests.torch.random_lines import lines  # noqa: E402
-from tests.two_processes import run_two  # noqa: E402
 
 from mapgauge.torch import PldCriterion, Targets, pld_loss, sospa_cost  # noqa: E402
 from mapgauge.training.torch import kernels  # noqa: E402
@@ -251,14 +249,6 @@ def test_a_compiled_step_has_the_same_losses_and_gradients(progress: float) -> N
         function(outputs["pred_points"].detach()).backward()
         slopes.append(head.weight.grad.clone())
     assert torch.allclose(*slopes)
-
-
-def test_two_processes_have_the_gradient_of_one(tmp_path: Path) -> None:
-    found = run_two(Path(criterion_process.__file__), tmp_path)
-    assert found[0] == found[1]
-    outputs, targets = batch()
-    assert found[0] == pytest.approx(gradient(torch.nn.Linear(2, 2), outputs, targets), abs=1e-6)
-    assert CRITERION.pld_weight == 0  # pooled PLD of the halves is not the one of the whole
 
 
 @pytest.mark.parametrize("progress", [0.0, 1.0])
