@@ -118,7 +118,7 @@ def check(results: mg.Results, thresholds: mg.Thresholds) -> None:
 )
 def test_random_frames(seed: int, thresholds: mg.Thresholds, settings: dict[str, Any]) -> None:
     protocol = mg.protocol("paper-60x30", classes=["divider", "boundary"], spacing=None, **settings)
-    check(mg.evaluate(*frames(seed, 25), protocol, metrics=["pld"], workers=1), thresholds)
+    check(mg.evaluate(*frames(seed, 15), protocol, metrics=["pld"], workers=1), thresholds)
 
 
 def test_planted_errors() -> None:
@@ -136,7 +136,7 @@ def test_covered_and_nearest_points(rng: np.random.Generator, dimension: int) ->
     spans = [(int(end - size), int(end)) for size, end in zip(sizes, ends.astype(np.int64), strict=True)]
     plain = [SimpleNamespace(points=points[:, start:stop].T) for start, stop in spans]
     u = np.uint64
-    for x, y in rng.integers(0, 20, (120, 2)).tolist():
+    for x, y in rng.integers(0, 20, (60, 2)).tolist():
         if x == y:
             continue
         (start, stop), limit = spans[x], float(rng.uniform(0.2, 4))

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,17 @@ def used(**environment: str) -> subprocess.CompletedProcess[str]:
         env=os.environ | {"PYTHONWARNINGS": "default"} | environment,  # a warning is part of the answer
         encoding="utf-8",
     )
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Call a kernel in a process with an empty cache, and return this cache. Nothing was written beside the package."""
+    cache = tmp_path_factory.mktemp("filled")
+    beside = Path(_folder.__file__).parent / "__pycache__"
+    before = {path.name for path in beside.glob("*.nb[ci]")}
+    assert used(NUMBA_CACHE_DIR=str(cache)).stdout == "0.4 0\n"
+    assert {path.name for path in beside.glob("*.nb[ci]")} == before
+    return cache
 
 
 def planted(cache: Path, trace: Path) -> None:
@@ -141,9 +153,9 @@ def test_a_relative_path_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @posix
-def test_nothing_is_loaded_from_a_folder_that_is_refused(tmp_path: Path) -> None:
+def test_nothing_is_loaded_from_a_folder_that_is_refused(filled: Path, tmp_path: Path) -> None:
     cache, trace = tmp_path / "cache", tmp_path / "trace"
-    assert used(NUMBA_CACHE_DIR=str(cache)).stdout == "0.4 0\n"
+    shutil.copytree(filled, cache)
     planted(cache, trace)
     (path,) = cache.iterdir()
     path.chmod(0o777)
@@ -158,16 +170,12 @@ def test_nothing_is_loaded_from_a_folder_that_is_refused(tmp_path: Path) -> None
 
 @posix
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser can write everywhere")
-def test_a_folder_that_cannot_be_written_is_loaded_from(tmp_path: Path) -> None:
-    assert used(NUMBA_CACHE_DIR=str(tmp_path)).stdout == "0.4 0\n"
+def test_a_folder_that_cannot_be_written_is_loaded_from(filled: Path, tmp_path: Path) -> None:
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     for path in tmp_path.rglob("*"):
         path.chmod(0o500 if path.is_dir() else 0o400)
     assert used(NUMBA_CACHE_DIR=str(tmp_path)).stdout == "0.4 1\n"
 
 
-def test_the_folders_beside_the_package_are_not_used(tmp_path: Path) -> None:
-    kernels = Path(_folder.__file__).parent / "__pycache__"
-    before = {path.name for path in kernels.glob("*.nb[ci]")}
-    used(NUMBA_CACHE_DIR=str(tmp_path))
-    assert {path.name for path in kernels.glob("*.nb[ci]")} == before
-    assert list(tmp_path.rglob("*.nbi"))
+def test_the_folders_beside_the_package_are_not_used(filled: Path) -> None:
+    assert list(filled.rglob("*.nbi"))
