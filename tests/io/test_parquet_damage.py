@@ -65,8 +65,8 @@ def count_bits(folder: Path) -> int:
 
 def test_flipped_bits_in_a_footer_never_end_the_process(tmp_path: Path) -> None:
     # The first part describes row groups and columns. There pyarrow aborts if it is asked for a column.
-    first = list(range(0, 6000, 13))
-    flip_bits([*first, *range(6000, count_bits(tmp_path), 61)], tmp_path)
+    first = list(range(0, 6000, 29))
+    flip_bits([*first, *range(6000, count_bits(tmp_path), 131)], tmp_path)
 
 
 @pytest.mark.fuzz
