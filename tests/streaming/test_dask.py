@@ -16,6 +16,7 @@ from mapgauge.evaluation.streaming.plan import Chunk, explained_error
 from mapgauge.io.dataset import RowGroups
 
 distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
 pytestmark = [
     pytest.mark.filterwarnings("ignore::Warning:distributed"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -26,6 +27,7 @@ World = tuple[mg.MapFrames, mg.MapFrames]
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),  # workers that a task may kill, less one
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=50
         ) as cluster,
