@@ -82,7 +82,7 @@ def test_counts_are_compared_by_the_common_name_of_a_class() -> None:
 
 
 def test_counts_of_another_region_are_not_compared() -> None:
-    truth = val(6019, published(0, ped_crossing=5000), size=100.0)
+    truth = val(6019, dict.fromkeys(published(0), 50), size=100.0)
     assert none("instances-published", truth.with_confidence(1), truth)
 
 

@@ -15,12 +15,13 @@ from mapgauge.scoring.score import score_frames
 from mapgauge.scoring.scores import Scores
 
 EXTRA = ("completeness", "causes")
+FRAMES = 12
 
 
 @pytest.fixture
 def twice() -> tuple[mg.Results, mg.Results]:
     """The same evaluation without and with extra metrics."""
-    sides = demo_world(30)
+    sides = demo_world(FRAMES)
     return mg.evaluate(*sides, ranges=(0, 15, 30)), mg.evaluate(*sides, ranges=(0, 15, 30), extra=EXTRA)
 
 
@@ -47,7 +48,7 @@ def test_extra_metrics_have_the_values_of_metrics_and_are_not_scored_again(
 ) -> None:
     plain, extra = twice
     expected = with_metrics(plain, EXTRA)
-    together = mg.evaluate(*demo_world(30), metrics=[*plain.metrics, *EXTRA], ranges=(0, 15, 30))
+    together = mg.evaluate(*demo_world(FRAMES), metrics=[*plain.metrics, *EXTRA], ranges=(0, 15, 30))
     monkeypatch.setattr(module, "score_frames", refused)
     shown = with_metrics(extra, EXTRA)
     assert extra.has_scored(EXTRA)
@@ -86,7 +87,7 @@ def test_the_report_scores_all_that_it_lacks_in_one_pass(
         return score_frames(data, metrics, *arguments, **settings)
 
     monkeypatch.setattr(module, "score_frames", counted)
-    fresh = mg.evaluate(*demo_world(30), metrics=plain.metrics)
+    fresh = mg.evaluate(*demo_world(FRAMES), metrics=plain.metrics)
     passes.clear()
     mg.report.write_report(fresh, tmp_path / "page.html")
     assert passes == [set(EXTRA)]
@@ -110,7 +111,7 @@ def test_a_report_with_a_known_answer_is_the_same(twice: tuple[mg.Results, mg.Re
 def test_a_streamed_evaluation_has_totals_of_extra_metrics_and_scores_rows_when_they_are_needed(
     tmp_path: Path,
 ) -> None:
-    for name, side in zip(("x", "y"), demo_world(30), strict=True):
+    for name, side in zip(("x", "y"), demo_world(FRAMES), strict=True):
         mg.write(side, tmp_path / f"{name}.parquet")
     files = tmp_path / "x.parquet", tmp_path / "y.parquet"
     expected = with_metrics(mg.evaluate(mg.read(files[0]), mg.read(files[1]), metrics=["pld"]), EXTRA)
@@ -129,7 +130,7 @@ def test_a_streamed_evaluation_has_totals_of_extra_metrics_and_scores_rows_when_
 
 
 def test_a_streamed_evaluation_continues_with_the_extra_metrics_that_it_began_with(tmp_path: Path) -> None:
-    for name, side in zip(("x", "y"), demo_world(30), strict=True):
+    for name, side in zip(("x", "y"), demo_world(FRAMES), strict=True):
         mg.write(side, tmp_path / f"{name}.parquet")
     files = tmp_path / "x.parquet", tmp_path / "y.parquet"
     first = mg.evaluate(*files, metrics=["pld"], work=tmp_path / "work")
@@ -146,7 +147,7 @@ def test_extra_metrics_are_checked() -> None:
 
 
 def test_totals_of_further_metrics_join_those_that_are_known() -> None:
-    sides = demo_world(20)
+    sides = demo_world(FRAMES)
     more = with_metrics(mg.evaluate(*sides, extra=EXTRA, ranges=(0, 15, 30)), EXTRA)
     together = mg.evaluate(*sides, metrics=list(more.metrics), ranges=(0, 15, 30))
     assert more.to_dict()["classes"] == together.to_dict()["classes"]

@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -238,13 +239,20 @@ def test_numbers_of_paths_that_do_not_fit_an_option_are_errors_of_usage(capsys: 
             "lanes_reference/centerline",
             marks=[needs_data("lanes_reference"), pytest.mark.needs_feature("openlane")],
         ),
-        pytest.param(
-            "globalmapnet",
-            "global_reference",
-            marks=[needs_data("global_reference"), pytest.mark.needs_feature("global_map")],
-        ),
     ],
 )
 def test_a_folder_with_its_numbers_is_compared(option: str, folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([f"--{option}", str(DATA / folder)]) == 0
     assert len(LINE.findall(capsys.readouterr().out)) >= 13
+
+
+@needs_data("global_reference")
+@pytest.mark.needs_feature("global_map")
+def test_maps_of_a_folder_are_compared_with_their_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["good_60x30_maps.json", "good_100x50_maps.json"]
+    for name in (*names, "av2_all_gt.json"):
+        shutil.copy(DATA / "global_reference" / name, tmp_path)
+    public = json.loads((DATA / "global_reference" / "reference.json").read_text("utf-8"))["maps"]
+    log(tmp_path / "reference.json", json.dumps({"maps": {name: public[name] for name in names}}))
+    assert main(["--globalmapnet", str(tmp_path)]) == 0
+    assert len(LINE.findall(capsys.readouterr().out)) == 2 * 13

@@ -1,5 +1,6 @@
 """Bands of sampling uncertainty around curves cover the true curve, and are left out where scenes are few."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -68,13 +69,18 @@ def labels_of(figure: Any) -> list[str]:
     return [text.get_text() for legend in legends if legend for text in legend.get_texts()]
 
 
+@cache
+def evaluated(frames: int) -> mg.Results:
+    return mg.evaluate(*mg.demo.demo_world(frames, predictions=30))
+
+
 WORDS_OF_BANDS = ((60, "band: 95 % at each point, over 6 scenes"), (20, "no band: 2 scenes are too few"))
 
 
 @pytest.mark.parametrize(("frames", "words"), WORDS_OF_BANDS)
 def test_figures_say_what_the_band_is_or_why_there_is_none(frames: int, words: str) -> None:
     plot = pytest.importorskip("mapgauge.plot", reason="matplotlib is not installed")
-    results = mg.evaluate(*mg.demo.demo_world(frames, predictions=30))
+    results = evaluated(frames)
     for figure in (
         plot.precision_recall(results, threshold=1.0),
         plot.precision_recall([results, results], names=["A", "B"], threshold=1.0),
@@ -87,7 +93,7 @@ def test_figures_say_what_the_band_is_or_why_there_is_none(frames: int, words: s
 @pytest.mark.parametrize(("frames", "words"), WORDS_OF_BANDS)
 def test_figures_of_calibration_say_what_the_band_is_or_why_there_is_none(frames: int, words: str) -> None:
     plot = pytest.importorskip("mapgauge.plot", reason="matplotlib is not installed")
-    results = mg.evaluate(*mg.demo.demo_world(frames, predictions=30))
+    results = evaluated(frames)
     for figure in (
         plot.calibration(results, threshold=1.0),
         plot.calibration([results, results], names=["A", "B"], threshold=1.0),
