@@ -1,6 +1,5 @@
 """Bars and lines have the values of the results, under the right names."""
 
-import itertools
 import math
 from dataclasses import replace
 from functools import partial
@@ -448,13 +447,13 @@ def test_a_histogram_leaves_out_frames_without_a_value(lanes: list[mg.Results]) 
 
 @pytest.mark.needs_feature("confidence")
 def test_the_legend_of_given_axes_is_below_their_label(methods: list[mg.Results]) -> None:
-    draws: list[Any] = [
-        partial(plot.parts, methods[0]),
-        partial(plot.histogram, methods, names=NAMES),
-        partial(plot.calibration, methods[0], threshold=1.0),
-        partial(plot.precision_recall, methods, names=NAMES, threshold=1.0),
+    draws: list[tuple[Any, float]] = [
+        (partial(plot.parts, methods[0]), 2.0),
+        (partial(plot.histogram, methods, names=NAMES), 7.0),
+        (partial(plot.calibration, methods[0], threshold=1.0), 7.0),
+        (partial(plot.precision_recall, methods, names=NAMES, threshold=1.0), 2.0),
     ]
-    for draw, height in itertools.product(draws, (2.0, 7.0)):
+    for draw, height in draws:
         figure = Figure(figsize=(5, height), layout="constrained")
         axes = figure.subplots()
         draw(ax=axes)

@@ -368,7 +368,7 @@ def test_an_empty_frame_shows_the_car() -> None:
 
 
 def test_numbers_do_not_cover_each_other(good: mg.Results) -> None:
-    for token in good.tokens[:4]:
+    for token in good.tokens[:2]:
         figure = plot.frame(good.assignment(token), values={"pld": 0.5}, region=(60, 30))
         figure.draw_without_rendering()
         boxes = [text.get_window_extent().padded(-1) for text in figure.axes[0].texts]

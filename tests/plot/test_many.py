@@ -122,7 +122,7 @@ def test_no_text_is_cut_or_covered(five: list[mg.Results], chart: str, count: in
         ("precision_recall", 3),
         pytest.param("calibration", 2, marks=OF_CONFIDENCE),
         pytest.param("calibration", 3, marks=OF_CONFIDENCE),
-        pytest.param("confidence", 2, marks=OF_CONFIDENCE),
+        pytest.param("confidence", 1, marks=OF_CONFIDENCE),
     ],
 )
 def test_sixty_classes_are_not_a_page_of_legend(sixty: list[mg.Results], chart: str, count: int) -> None:

@@ -68,11 +68,11 @@ def test_text_stays_text_and_instances_can_be_found(good: mg.Results, tmp_path: 
 def test_threads_draw_the_same_figures(good: mg.Results, tmp_path: Path) -> None:
     def work(k: int) -> bytes:
         file = tmp_path / f"{k}.svg"
-        plot.save(plot.frame(good.assignment(good.tokens[k % 2])), file)
+        plot.save(plot.frame(good.assignment(good.tokens[k])), file)
         return file.read_bytes()
 
     with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(work, range(4))) == [work(0), work(1)] * 2
+        assert list(pool.map(work, range(2))) == [work(0), work(1)]
 
 
 def test_other_suffixes_are_refused(good: mg.Results, tmp_path: Path) -> None:
