@@ -20,13 +20,15 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     return caller(tmp_path, monkeypatch, capsys)
 
 
-@pytest.fixture
-def results(tmp_path: Path) -> tuple[str, str]:
-    mg.write(planted.truth(), tmp_path / "truth.parquet")
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Two files of results. No test writes beside them."""
+    folder = tmp_path_factory.mktemp("results")
+    mg.write(planted.truth(), folder / "truth.parquet")
     for name, x in (("good", planted.perfect()), ("poor", planted.predictions())):
-        mg.write(x, tmp_path / f"{name}.parquet")
-        mg.evaluate(tmp_path / f"{name}.parquet", tmp_path / "truth.parquet").save(tmp_path / f"{name}.mg")
-    return str(tmp_path / "good.mg"), str(tmp_path / "poor.mg")
+        mg.write(x, folder / f"{name}.parquet")
+        mg.evaluate(folder / f"{name}.parquet", folder / "truth.parquet").save(folder / f"{name}.mg")
+    return str(folder / "good.mg"), str(folder / "poor.mg")
 
 
 def test_the_command_prints_the_worst_places_and_a_sentence(call: Run, results: tuple[str, str]) -> None:

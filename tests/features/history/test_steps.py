@@ -30,7 +30,7 @@ def test_several_steps_are_found_and_recovery_is_a_step_too(rng: np.random.Gener
     assert [(change.kind, change.night) for change in changes_of(curve.tolist())] == [("step", 30), ("step", 60)]
 
 
-@pytest.mark.parametrize("nights", [10, 20, 60, 150])
+@pytest.mark.parametrize("nights", [10, 30, 90])
 def test_constant_noise_has_a_change_in_few_of_many_curves(rng: np.random.Generator, nights: int) -> None:
     """The stated rate is 1 in 1,000; 5 of 300 would have a probability below 1e-4 then."""
     curves = 0.5 + rng.normal(0, 0.01, (300, nights))
@@ -112,7 +112,7 @@ def test_independent_noise_is_seldom_taken_for_noise_that_stays(rng: np.random.G
     planted = 0.2 * (np.arange(60) >= 20) + 0.01 * np.maximum(np.arange(60) - 35, 0)
     for size in (0.0, 1.0):
         found = []
-        for _ in range(300):
+        for _ in range(200):
             fitted = fit((0.5 + size * planted + rng.normal(0, 0.01, 60)).tolist())
             assert fitted is not None
             assert fitted.autocorrelation is not None
@@ -125,7 +125,7 @@ def test_independent_noise_is_seldom_taken_for_noise_that_stays(rng: np.random.G
 
 def test_noise_that_stays_is_seen(rng: np.random.Generator) -> None:
     for nights, least in ((40, 0.5), (100, 0.95), (365, 1.0)):
-        fits = [fit((0.5 + staying(rng, nights)).tolist()) for _ in range(40)]
+        fits = [fit((0.5 + staying(rng, nights)).tolist()) for _ in range(20)]
         seen = [one for one in fits if one is not None and one.autocorrelation and one.autocorrelation.is_positive]
         assert len(seen) >= least * len(fits)
 

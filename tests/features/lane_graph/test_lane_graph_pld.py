@@ -95,7 +95,7 @@ def test_far_pairs_carry_links() -> None:
 
 
 def test_the_reduced_problem_has_the_value_of_the_whole_one(rng: np.random.Generator) -> None:
-    for _ in range(30):
+    for _ in range(15):
         x, y = (random_map(rng, int(rng.integers(0, 4)), int(rng.integers(0, 3))) for _ in range(2))
         cost = float(rng.choice([0.1, 0.25, 0.5, 1.0, 3.0]))
         for binary in (False, True):

@@ -16,7 +16,7 @@ from mapgauge.features.splits.diversity import tree_of_prepared
 from mapgauge.features.splits.neighbours import FrameIndex, neighbours_of_prepared, prepared_truth
 from mapgauge.features.splits.similar import similar
 
-TRAIN = replace(demo_world(120, seed=1, predictions=0)[1], name="train")
+TRAIN = replace(demo_world(60, seed=1, predictions=0)[1], name="train")
 VAL = demo_world(30, seed=2, predictions=0)[1]
 
 
@@ -155,7 +155,7 @@ def test_neighbours_are_those_of_all_pairs_in_a_large_world() -> None:
 
 
 def test_a_tree_is_the_shortest_one_and_a_thin_set_covers_all() -> None:
-    some = TRAIN.at(range(0, 120, 3))
+    some = TRAIN.at(range(30))
     protocol = mg.protocol("paper-60x30")
     pairs = all_pairs(some, some, protocol)
     tree = mg.diversity(some)
@@ -166,7 +166,7 @@ def test_a_tree_is_the_shortest_one_and_a_thin_set_covers_all() -> None:
         inside.add(added)
         total += length
     assert tree.total == pytest.approx(total, abs=1e-9)
-    # 100 pairs of 780, so that the tree grows in steps.
+    # 100 pairs of 435, so that the tree grows in steps.
     in_steps = tree_of_prepared(prepared_truth(some, protocol), protocol, most_pairs=100)
     assert np.array_equal(in_steps.edges, tree.edges)
     assert [length for *_, length in tree.duplicates(0.8)] == [length for length in tree.length if length <= 0.8]

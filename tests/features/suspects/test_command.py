@@ -18,12 +18,15 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     return caller(tmp_path, monkeypatch, capsys)
 
 
-@pytest.fixture
-def files(tmp_path: Path, rng: np.random.Generator) -> list[str]:
-    mg.write(road.wrong_truth(), tmp_path / "truth.geojson")
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Files of two methods and of the truth. No test writes beside them."""
+    folder = tmp_path_factory.mktemp("files")
+    rng = np.random.default_rng(1)
+    mg.write(road.wrong_truth(), folder / "truth.geojson")
     for name in ("A", "B"):
-        mg.write(road.method(rng), tmp_path / f"{name}.geojson")
-    return [str(tmp_path / f"{name}.geojson") for name in ("A", "B", "truth")]
+        mg.write(road.method(rng), folder / f"{name}.geojson")
+    return [str(folder / f"{name}.geojson") for name in ("A", "B", "truth")]
 
 
 def test_the_command_prints_the_sentence_the_places_and_how_to_draw_the_first(
@@ -115,16 +118,13 @@ def test_poses_of_the_truth_or_of_a_file_make_places_of_lines(call: Run, files: 
 
 
 def test_poses_of_any_predictions_are_used(call: Run, bare: list[str], tmp_path: Path) -> None:
-    for name in ("A", "B"):
-        file = tmp_path / f"{name}.geojson"
-        bare_frames = mg.read(file)
-        posed = replace(bare_frames, poses=road.wrong_truth().poses)
-        mg.write(posed, tmp_path / "posed.geojson")
-        other = next(path for path in bare[:2] if path != str(file))
-        for pair in ([str(tmp_path / "posed.geojson"), other], [other, str(tmp_path / "posed.geojson")]):
-            call("suspects", *pair, bare[2], "-o", str(tmp_path / "places.geojson"))
-            document = json.loads((tmp_path / "places.geojson").read_text(encoding="utf-8"))
-            assert len(document["features"]) == 3
+    first, second, truth = bare
+    posed = str(tmp_path / "posed.geojson")
+    mg.write(replace(mg.read(first), poses=road.wrong_truth().poses), posed)
+    for pair in ((posed, second), (second, posed)):
+        call("suspects", *pair, truth, "-o", str(tmp_path / "places.geojson"))
+        document = json.loads((tmp_path / "places.geojson").read_text(encoding="utf-8"))
+        assert len(document["features"]) == 3
 
 
 @pytest.mark.parametrize("kind", ["files", "results"])

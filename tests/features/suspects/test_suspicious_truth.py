@@ -13,9 +13,14 @@ from mapgauge.features.suspects.saving import Corrections, savings
 from mapgauge.frames.alignment import add_instances
 
 
-@pytest.fixture
-def methods(rng: np.random.Generator) -> list[mg.Results]:
-    return road.methods(rng, road.wrong_truth())
+@pytest.fixture(scope="module")
+def methods() -> list[mg.Results]:
+    return road.methods(np.random.default_rng(1), road.wrong_truth())
+
+
+@pytest.fixture(scope="module")
+def found(methods: list[mg.Results]) -> mg.SuspiciousTruth:
+    return mg.suspicious_truth(methods, names=["A", "B"])
 
 
 def exact() -> mg.MapFrames:
@@ -27,8 +32,7 @@ def by_kind(found: mg.SuspiciousTruth) -> dict[str, mg.SuspiciousPlace]:
     return {place.kind: place for place in found.places}
 
 
-def test_every_planted_error_is_one_place(methods: list[mg.Results]) -> None:
-    found = mg.suspicious_truth(methods, names=["A", "B"])
+def test_every_planted_error_is_one_place(found: mg.SuspiciousTruth) -> None:
     places = by_kind(found)
     assert places["not_in_truth"].class_name == "divider"
     assert places["not_in_truth"].scenes == ("scene-0",)
@@ -42,8 +46,8 @@ def test_every_planted_error_is_one_place(methods: list[mg.Results]) -> None:
     )
 
 
-def test_places_have_their_line_in_the_world(methods: list[mg.Results]) -> None:
-    places = by_kind(mg.suspicious_truth(methods, names=["A", "B"]))
+def test_places_have_their_line_in_the_world(found: mg.SuspiciousTruth) -> None:
+    places = by_kind(found)
     assert places["not_in_truth"].line.mean(axis=0) == pytest.approx([26.0, 0.0], abs=0.5)
     assert places["not_found"].line.mean(axis=0) == pytest.approx([20.0, 2 * road.APART - 11.0], abs=0.5)
     assert (places["not_found"].x, places["not_found"].y) == pytest.approx((20.0, 2 * road.APART - 11.0), abs=1.0)
@@ -117,8 +121,10 @@ def test_more_than_half_of_three_methods_are_enough_for_a_line_that_truth_lacks(
     assert place.saved < 0  # the first method does not have the line, and loses more than the others gain
 
 
-def test_nothing_depends_on_the_order_of_methods_and_frames_or_on_workers(methods: list[mg.Results]) -> None:
-    document = mg.suspicious_truth(methods, names=["A", "B"]).to_dict()
+def test_nothing_depends_on_the_order_of_methods_and_frames_or_on_workers(
+    methods: list[mg.Results], found: mg.SuspiciousTruth
+) -> None:
+    document = found.to_dict()
     turned = mg.suspicious_truth(methods[::-1], names=["B", "A"], workers=3)
     assert turned.to_dict() == document
     count = len(methods[0].tokens)
@@ -127,8 +133,10 @@ def test_nothing_depends_on_the_order_of_methods_and_frames_or_on_workers(method
     assert mg.suspicious_truth(shuffled, names=["A", "B"]).to_dict() == document
 
 
-def test_what_is_saved_is_pld_of_the_frames_with_and_without_the_line(methods: list[mg.Results]) -> None:
-    place = by_kind(mg.suspicious_truth(methods, names=["A", "B"]))["not_found"]
+def test_what_is_saved_is_pld_of_the_frames_with_and_without_the_line(
+    methods: list[mg.Results], found: mg.SuspiciousTruth
+) -> None:
+    place = by_kind(found)["not_found"]
     truth = road.wrong_truth()
     scenes = [road.elements() for _ in range(4)]
     corrected = road.frames_of(scenes)
@@ -142,33 +150,30 @@ def test_what_is_saved_is_pld_of_the_frames_with_and_without_the_line(methods: l
     assert place.saved == pytest.approx(np.mean(changes), abs=1e-9)
 
 
-def test_the_mean_pld_before_is_that_of_the_results(methods: list[mg.Results]) -> None:
-    found = mg.suspicious_truth(methods, names=["A", "B"])
+def test_the_mean_pld_before_is_that_of_the_results(methods: list[mg.Results], found: mg.SuspiciousTruth) -> None:
     assert found.before == pytest.approx([method.mean["pld"] for method in methods])
     assert all(after < before for before, after in zip(found.before, found.after, strict=True))
 
 
-def test_without_poses_each_frame_is_a_place_of_its_own(rng: np.random.Generator, tmp_path: Path) -> None:
+def test_without_poses_each_frame_is_a_place_of_its_own(found: mg.SuspiciousTruth, tmp_path: Path) -> None:
     truth = road.wrong_truth()
-    with_poses = mg.suspicious_truth(road.methods(rng, truth), names=["A", "B"])
     bare = replace(truth, poses=None)
     results = road.methods(np.random.default_rng(5), bare)
-    found = mg.suspicious_truth(results, names=["A", "B"])
-    assert not found.has_poses
-    assert len(found.places) > len(with_poses.places)
-    assert {place.frames for place in found.places} == {1}
-    assert found.sentence.startswith(f"{len(found.places)} lines of single frames where the truth may be wrong: ")
-    assert "There are no poses, so frames were not placed in the world" in found.sentence
-    assert all(np.isnan(place.x) for place in found.places)
+    alone = mg.suspicious_truth(results, names=["A", "B"])
+    assert not alone.has_poses
+    assert len(alone.places) > len(found.places)
+    assert {place.frames for place in alone.places} == {1}
+    assert alone.sentence.startswith(f"{len(alone.places)} lines of single frames where the truth may be wrong: ")
+    assert "There are no poses, so frames were not placed in the world" in alone.sentence
+    assert all(np.isnan(place.x) for place in alone.places)
     with pytest.raises(mg.InvalidInput, match="no poses"):
-        found.save(tmp_path / "places.geojson")
+        alone.save(tmp_path / "places.geojson")
     given = mg.suspicious_truth(results, names=["A", "B"], poses=truth)
     assert given.has_poses
     assert len(given.places) == 3
 
 
-def test_geojson_has_a_line_for_each_place(methods: list[mg.Results], tmp_path: Path) -> None:
-    found = mg.suspicious_truth(methods, names=["A", "B"])
+def test_geojson_has_a_line_for_each_place(found: mg.SuspiciousTruth, tmp_path: Path) -> None:
     found.save(tmp_path / "places.geojson")
     document = json.loads((tmp_path / "places.geojson").read_text(encoding="utf-8"))
     assert document["sentence"] == found.sentence
@@ -179,8 +184,8 @@ def test_geojson_has_a_line_for_each_place(methods: list[mg.Results], tmp_path: 
         found.save(tmp_path / "places.csv")
 
 
-def test_places_are_ranked_by_what_correcting_them_saves(methods: list[mg.Results]) -> None:
-    saved = [place.saved for place in mg.suspicious_truth(methods, names=["A", "B"]).places]
+def test_places_are_ranked_by_what_correcting_them_saves(found: mg.SuspiciousTruth) -> None:
+    saved = [place.saved for place in found.places]
     assert saved == sorted(saved, reverse=True)
     assert min(saved) > 0
 

@@ -98,10 +98,10 @@ def by_solver(x: Tracks, y: Tracks, cost: float, scene: int, *, binary: bool) ->
 
 
 def test_the_solver_agrees_with_dynamic_programming(rng: np.random.Generator) -> None:
-    x, y = many(rng, 100, 4), many(rng, 100, 4)
+    x, y = many(rng, 40, 4), many(rng, 40, 4)
     for cost in (0.1, 0.5):
         values, _ = by_states(x, y, cost)
-        for scene in range(100):
+        for scene in range(40):
             assert by_solver(x, y, cost, scene, binary=True) == pytest.approx(values[scene], abs=EPS)
 
 
