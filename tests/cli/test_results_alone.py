@@ -97,7 +97,7 @@ def test_a_folder_stands_for_the_results_in_it(call: Run, world: Path, tmp_path:
 def test_errors_among_the_findings_are_said_whenever_results_are_used(
     call: Run, world: Path, tmp_path: Path, command: str
 ) -> None:
-    found = mg.load_results(world / "good.mg")
+    found = mg.evaluate(world / "good.json", world / "truth.geojson", metrics=["pld"])
     wrong = mg.Finding("error", "axes-turned", "the predictions are turned")
     found = replace(found, findings=(wrong,), geometry=None)
     for name in ("a.mg", "b.mg"):

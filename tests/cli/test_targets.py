@@ -249,15 +249,20 @@ def test_devices_and_write_protected_files_are_refused_before_the_work(call: Run
     assert (place / "pipe").is_fifo()
 
 
-def test_a_demo_overwrites_only_its_own_files(call: Run, tmp_path: Path) -> None:
+def test_a_demo_overwrites_only_its_own_files(call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "truth.geojson").write_text("mine", encoding="utf-8")
     done = call("demo", "--size", "1", "-o", "mine", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert "files that the demo did not write (truth.geojson). Pass another folder" in done.stderr
     assert (tmp_path / "mine" / "truth.geojson").read_text(encoding="utf-8") == "mine"
-    for _ in range(2):
-        assert call("demo", "--size", "1", "-o", "own", cwd=tmp_path).returncode == 0
+    assert call("demo", "--size", "1", "-o", "own", cwd=tmp_path).returncode == 0
+
+    def begun(*_: object, **__: object) -> None:
+        raise mg.MapgaugeError("the work begins")
+
+    monkeypatch.setattr("mapgauge.demo.demo_world", begun)
+    assert call("demo", "--size", "1", "-o", "own", cwd=tmp_path).stderr == "mapgauge: the work begins\n"
 
 
 @pytest.mark.parametrize(
