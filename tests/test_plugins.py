@@ -112,9 +112,9 @@ print(json.dumps(done))
 """
 
 
-def outcomes(folder: Path, lines: list[str], path: str = "site") -> list[tuple[int, str, str]]:
-    """Run commands in one process. Return the exit code of each, and what it prints on stdout and stderr."""
-    done = python(folder, "-c", ONE_AFTER_ANOTHER, json.dumps([line.split() for line in lines]), path=path)
+def outcomes(folder: Path, lines: list[str], path: str = "site", before: str = "") -> list[tuple[int, str, str]]:
+    """Run commands in one process, after some code. Return how each ends: its exit code, and what it prints on both."""
+    done = python(folder, "-c", before + ONE_AFTER_ANOTHER, json.dumps([line.split() for line in lines]), path=path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return [tuple(one) for one in json.loads(done.stdout)]
@@ -306,15 +306,14 @@ assert told(mg.check(x, y)) == [text]
 assert told(mg.check(x, truth)) == []
 protocol = mg.protocol("prices-60x30")
 assert told(mg.evaluate(x, y, protocol).findings) == [text]
-print("done")
 """
 
 
 def test_the_check_is_made_in_python_and_in_the_shell(world: Path) -> None:
-    done = python(world, "-c", CHECK)
-    assert done.stdout.splitlines()[-1:] == ["done"], done.stderr
     lines = ["inspect negative.parquet", "inspect truth.parquet", "evaluate good.parquet negative.parquet"]
-    (negative, sound, evaluated), _ = one_after_another(world, lines)
+    done = outcomes(world, lines, before=CHECK)
+    assert [ended for ended, _, _ in done] == [0, 0, 0], done
+    negative, sound, evaluated = (printed for _, printed, _ in done)
     assert "2 of" in negative
     assert "polylines have a cost below 0. Check the costs" in " ".join(negative.split())
     assert "below 0" not in sound

@@ -304,7 +304,7 @@ def test_results_are_no_submission(
     tmp_path: Path, challenge: mg.Challenge, sides: tuple[mg.MapFrames, mg.MapFrames]
 ) -> None:
     mg.evaluate(*sides).save(tmp_path / "theirs.mg")
-    (finding,) = mg.check_submission(challenge, tmp_path / "theirs.mg").findings
+    (finding,) = checked_here(challenge, tmp_path / "theirs.mg").findings
     assert "these are results, expected predictions. Submit the file" in finding.for_shell()
 
 
@@ -621,24 +621,24 @@ def test_a_check_without_truth_names_both_reasons_of_a_turned_region_and_no_angl
 
 
 def test_a_command_that_a_check_names_writes_a_file_that_ends_in_json(cup: Path, call: Run, tmp_path: Path) -> None:
-    done = call("challenge", "check", "renamed.json", "--manifest", "challenge.json", cwd=cup)
-    assert done.returncode == 1
-    (line,) = [line for line in done.stdout.splitlines() if "mapgauge convert" in line]
-    command = _command_of(line, "renamed.json", str(tmp_path / "out.json"))
+    challenge = mg.Challenge.load(cup / "challenge.json")
+    found = checked_here(challenge, cup / "renamed.json")
+    assert not found.is_accepted
+    (said,) = [text for finding in found.findings if "mapgauge convert" in (text := finding.for_shell())]
+    command = _command_of(said, "renamed.json", str(tmp_path / "out.json"))
     command = [word.replace("OLD:NEW", "edge:boundary") for word in command]
     done = call(*command, cwd=cup)
     assert done.returncode == 0, done.stderr
-    assert checked_here(mg.Challenge.load(cup / "challenge.json"), tmp_path / "out.json").is_accepted
+    assert checked_here(challenge, tmp_path / "out.json").is_accepted
 
 
 def test_a_check_says_the_same_of_lines_beyond_the_region_as_an_evaluation(cup: Path, call: Run) -> None:
-    done = call("challenge", "check", "wide.json", "--manifest", "challenge.json", cwd=cup)
-    (line,) = [line for line in done.stdout.splitlines() if "leave the region" in line]
-    number = line.partition("predictions: ")[2].partition(" of")[0]
+    found = checked_here(mg.Challenge.load(cup / "challenge.json"), cup / "wide.json").findings
+    (own,) = [finding for finding in found if "leave the region" in finding.message]
     told = call("evaluate", "wide.json", "truth.geojson", "--json", "--protocol", "paper-60x30", cwd=cup)
     (finding,) = [each for each in json.loads(told.stdout)["findings"] if each["code"] == "region-left"]
-    assert int(number) == finding["count"] > 0
-    assert line.strip().startswith(finding["level"])
+    assert own.count == finding["count"] > 0
+    assert own.level == finding["level"]
 
 
 def test_a_score_has_the_findings_of_an_evaluation_and_errors_have_no_rank(
