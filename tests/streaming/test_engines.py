@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from functools import partial
+from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,15 @@ def test_a_task_that_kills_its_worker_is_found_and_the_others_are_done() -> None
     found = dict(outcomes)
     assert isinstance(found.pop(3), BrokenExecutor)
     assert found == {task: 2 * task for task in (0, 1, 2, 4, 5)}
+
+
+def test_a_renewed_pool_starts_all_processes_before_its_first_task() -> None:
+    """Otherwise, one could be started while a task kills another, which a pool of CPython 3.11 does not bear."""
+    with open_engine("processes", 3) as pool:
+        others = set(active_children())
+        pool.renew()
+        assert len(set(active_children()) - others) == 3
+        assert sorted(run(pool, double, range(4))) == [(task, 2 * task) for task in range(4)]
 
 
 def test_workers_of_others_that_are_gone_end_the_run() -> None:

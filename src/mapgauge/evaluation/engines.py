@@ -14,10 +14,13 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from threading import Thread
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from mapgauge.dependencies import require
 from mapgauge.errors import InvalidInput, MapgaugeError, Remedy
+
+if TYPE_CHECKING:
+    from multiprocessing.synchronize import Lock
 
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
@@ -85,14 +88,25 @@ def _processes(workers: int) -> Iterator[Pool]:
 
     _check_semaphores("processes")
     # Processes are spawned: a forked process would inherit locks that threads of the parent hold.
+    context = get_context("spawn")
     if sys.platform == "win32":
         workers = min(workers, _MOST_ON_WINDOWS)
-    make = partial(ProcessPoolExecutor, workers, mp_context=get_context("spawn"), initializer=end_with_parent)
-    pool = Pool(make(), lambda: workers)
+    make = partial(ProcessPoolExecutor, workers, mp_context=context)
+    pool = Pool(make(initializer=end_with_parent), lambda: workers)
 
     def renew() -> Executor:
+        """Replace the pool by one whose processes are all started before its first task.
+
+        A pool starts a process when a task is submitted and no process is idle. If another process dies in this
+        moment, the thread of the pool ends with a traceback (``dictionary changed size during iteration``, in CPython
+        3.11). Tasks of which one has killed its worker are submitted one after the other, so that this can happen.
+        """
         pool.executor.shutdown(wait=False, cancel_futures=True)
-        pool.executor = make()
+        starting = context.Lock()
+        pool.executor = make(initializer=_begin, initargs=(starting,))
+        with starting:  # no process is idle meanwhile, so each of these tasks starts one
+            for _ in range(workers):
+                _submitted(pool, abs, 0)
         return pool.executor
 
     pool.renew = renew
@@ -101,6 +115,13 @@ def _processes(workers: int) -> Iterator[Pool]:
             yield pool
     finally:
         pool.executor.shutdown(cancel_futures=True)
+
+
+def _begin(starting: "Lock") -> None:
+    """Begin a process of a pool as soon as the others are started, too."""
+    end_with_parent()
+    with starting:
+        pass
 
 
 def end_with_parent() -> None:
