@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 FRAMES = 30
+PREDICTIONS = 30  # in each frame
 DRAWN = 12
 PATIENCE = 30_000  # milliseconds, for busy machines
 LONG = [
@@ -27,8 +28,8 @@ LONG = [
 
 @pytest.fixture(scope="session")
 def methods() -> list[mg.Results]:
-    good, truth = demo_world(FRAMES)
-    poor, _ = demo_world(FRAMES, quality="poor")
+    good, truth = demo_world(FRAMES, predictions=PREDICTIONS)
+    poor, _ = demo_world(FRAMES, predictions=PREDICTIONS, quality="poor")
     return [with_metrics(mg.evaluate(side, truth), ["completeness", "causes"]) for side in (good, poor)]
 
 

@@ -154,9 +154,9 @@ def test_frames_can_be_listed_by_the_reason_why_they_are_drawn(look: Show, one: 
     assert page.locator("#count").inner_text() == "3 of 30 frames"
 
 
-def test_dragging_across_the_distribution_chooses_a_range(look: Show, one: Path) -> None:
+def test_dragging_across_the_distribution_chooses_a_range(look: Show, one: Path, methods: list[mg.Results]) -> None:
     page = look(one)
-    values = [float(text) for text in column(page, "PLD")]
+    values = [row["pld"] for row in methods[0].frames()]
     page.locator("#histogram").scroll_into_view_if_needed()
     box = page.locator("#histogram").bounding_box()
     assert box is not None
@@ -168,8 +168,10 @@ def test_dragging_across_the_distribution_chooses_a_range(look: Show, one: Path)
     page.mouse.up()
     page.wait_for_function("() => document.getElementById('low').value && document.getElementById('high').value")
     middle = (min(values) + max(values)) / 2
-    assert abs(float(page.input_value("#low")) - middle) < 0.01
-    assert len(tokens(page)) == sum(value >= float(page.input_value("#low")) for value in values)
+    low, high = (float(page.input_value(name)) for name in ("#low", "#high"))
+    assert low == pytest.approx(middle, abs=0.01)
+    assert high == pytest.approx(max(values), abs=0.001)
+    assert len(tokens(page)) == sum(low <= value <= high for value in values)
     page.mouse.click(box["x"] + 30, box["y"] + 30)
     page.locator("#count", has_text="30 of 30 frames").wait_for()
 

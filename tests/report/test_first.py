@@ -333,7 +333,7 @@ def test_a_piece_of_the_road_is_a_filter_with_a_chip(look: Show, two: Path) -> N
 
 
 def test_ranges_say_why_they_are_no_filters(show: Show, tmp_path: Path) -> None:
-    results = mg.evaluate(*demo_world(10), ranges=(0, 10, 20), metrics=["pld", "completeness"])
+    results = mg.evaluate(*demo_world(2), ranges=(0, 10, 20), metrics=["pld", "completeness"])
     write_report(results.without_data(), tmp_path / "page.html")
     page = show(tmp_path / "page.html")
     where = page.locator("#where-slot")
@@ -342,7 +342,7 @@ def test_ranges_say_why_they_are_no_filters(show: Show, tmp_path: Path) -> None:
 
 
 def test_without_predictions_ranges_have_their_values(show: Show, tmp_path: Path) -> None:
-    results = mg.evaluate(*demo_world(10), ranges=(0, 10, 20), metrics=["pld"])
+    results = mg.evaluate(*demo_world(2), ranges=(0, 10, 20), metrics=["pld"])
     write_report(results.without_data(), tmp_path / "page.html")
     page = show(tmp_path / "page.html")
     said = page.locator("#where-slot tbody .hbar-row span").all_inner_texts()

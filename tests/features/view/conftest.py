@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
 
 FRAMES = 30
+PREDICTIONS = 30  # in each frame
 SIZE: "ViewportSize" = {"width": 1400, "height": 1200}
 WINDOWS: list["BrowserContext"] = []
 POLL = 0.01  # seconds; servers of tests end at once
@@ -33,7 +34,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with predictions of two detectors, truth, and results."""
     folder = tmp_path_factory.mktemp("view")
     for quality in ("good", "poor"):
-        predictions, truth = demo_world(FRAMES, quality=quality)
+        predictions, truth = demo_world(FRAMES, predictions=PREDICTIONS, quality=quality)
         mg.write(truth, folder / "truth.parquet")
         mg.write(predictions, folder / f"{quality}.parquet")
         read, of = (mg.read(folder / f"{name}.parquet") for name in (quality, "truth"))
@@ -46,7 +47,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with results of files without scenes and poses, as those of MapTR and StreamMapNet are."""
     folder = tmp_path_factory.mktemp("bare")
     for quality in ("good", "poor"):
-        predictions, truth = demo_world(FRAMES, quality=quality)
+        predictions, truth = demo_world(FRAMES, predictions=PREDICTIONS, quality=quality)
         mg.write(predictions, folder / f"{quality}.json", "maptr")
         mg.write(truth, folder / "truth.json", "maptr-truth")
         mg.evaluate(mg.read(folder / f"{quality}.json"), mg.read(folder / "truth.json")).save(folder / f"{quality}.mg")

@@ -84,17 +84,6 @@ def test_the_world_frame_fits_the_frames_near_the_chosen_one(show: Open, files: 
         assert 30 < height < 500
 
 
-def test_the_map_says_so_without_poses(show: Open, tmp_path: Path) -> None:
-    line = {"divider": [[[0, 0], [9, 0]]]}
-    truth = mg.MapFrames.of({"a": line, "b": line})
-    mg.evaluate(truth.with_confidence(1), truth).save(tmp_path / "results.mg", geometry="original")
-    with serving(tmp_path / "results.mg") as server:
-        page = show(f"{server.address}#pane=place")
-        page.wait_for_function("() => document.getElementById('place-absent').textContent.includes('no poses')")
-        assert page.locator("#place-absent").is_visible()
-        assert not page.locator("#place-scale").is_visible()
-
-
 @pytest.mark.needs_feature("splits")
 def test_frames_that_are_alike_are_listed_the_nearest_first(look: Open, server: Server, files: Path) -> None:
     page = look(f"{server.address}#frame=scene-0001-4")

@@ -217,23 +217,16 @@ def test_files_without_poses_can_be_played_but_not_placed(show: Open, tmp_path: 
     results = mg.evaluate(truth.with_confidence(1), truth, scenes={"a": "one", "b": "one"})
     results.save(tmp_path / "results.mg", geometry="original")
     with serving(tmp_path / "results.mg") as server:
-        page = show(server.address)
+        page = show(f"{server.address}#pane=place")
         page.wait_for_selector(".panel .instance", state="attached")
+        page.wait_for_function("() => document.getElementById('place-absent').textContent.includes('no poses')")
+        assert page.locator("#place-absent").is_visible()
+        assert not page.locator("#place-scale").is_visible()
         assert moment(page) == "one: frame 1 of 2"
         assert page.locator("#space").is_disabled()
         assert page.locator("#trail-label").get_attribute("title") == "The files have no poses."
         page.click("#step-on")
         assert moment(page) == "one: frame 2 of 2"
-
-
-def test_results_without_scenes_have_no_time(show: Open, tmp_path: Path) -> None:
-    line = {"divider": [[[0, 0], [9, 0]]]}
-    truth = mg.MapFrames.of({"a": line, "b": line})
-    mg.evaluate(truth.with_confidence(1), truth).save(tmp_path / "results.mg", geometry="original")
-    with serving(tmp_path / "results.mg") as server:
-        page = show(server.address)
-        page.wait_for_selector(".panel .instance", state="attached")
-        assert page.locator("#time").is_hidden()
 
 
 @pytest.fixture(scope="module")
