@@ -84,15 +84,6 @@ def test_the_command_refuses_unknown_metrics() -> None:
     assert "unknown metric 'nothing'" in done.stderr
 
 
-def test_kernels_are_compiled_as_usual_with_an_unknown_numba(tmp_path: Path) -> None:
-    code = "import numba, sys; numba.version_info = numba.version_info._replace(short=(9, 9))\n"
-    for name in ("mapgauge.kernels._inner", "numba.core.runtime.nrt"):
-        code += f"sys.modules['{name}'] = None\n"  # such a version may not have what they import
-    test = "from mapgauge.kernels.sospa import align_lines; kernels = saturation, align_lines\n"
-    test += "print(all(kernel.inner is kernel.entry for kernel in kernels))"
-    assert python(f"{code}{TABLE}{test}{USE}", tmp_path, 0)[0] == "True"
-
-
 @pytest.mark.parametrize(
     "given",
     [
