@@ -47,7 +47,10 @@ def pairs(ours: Lines, theirs: Lines, limit: float = SAME) -> list[tuple[int, in
     if not ours or not theirs:
         return []
     one, other = (np.array([shapely.LineString(line) for line in lines], object) for lines in (ours, theirs))
-    same = shapely.hausdorff_distance(one[:, None], other[None, :]) < limit  # vertices to lines, both ways
+    # Lines that are the same have almost the same bounds.
+    same = np.abs(shapely.bounds(one)[:, None] - shapely.bounds(other)[None, :]).max(axis=2) < limit
+    near = np.nonzero(same)
+    same[near] = shapely.hausdorff_distance(one[near[0]], other[near[1]]) < limit  # vertices to lines, both ways
     rows, columns = linear_sum_assignment(~same)
     return [(int(i), int(j)) for i, j in zip(rows, columns, strict=True) if same[i, j]]
 
