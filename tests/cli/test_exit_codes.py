@@ -57,10 +57,12 @@ def test_a_command_ends_with_its_code(call: Run, code: int, command: tuple[str, 
 
 
 @pytest.mark.parametrize(("code", "command"), [(code, commands[0]) for code, commands in COMMANDS.items()])
-def test_a_process_ends_with_the_code_of_its_command(run: Run, code: int, command: tuple[str, ...]) -> None:
-    done = run(*command)
+def test_a_process_ends_with_the_code_of_its_command_and_says_the_same(
+    run: Run, call: Run, code: int, command: tuple[str, ...]
+) -> None:
+    done, here = run(*command), call(*command)
     assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
+    assert (done.stdout, done.stderr) == (here.stdout, here.stderr)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a process of Windows cannot send these signals")
