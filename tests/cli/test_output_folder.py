@@ -27,9 +27,3 @@ def test_several_methods_go_into_a_folder_of_any_name_with_a_slash(call: Run, tm
     done = call("evaluate", "good.json", "poor.json", "truth.geojson", "-o", f"{tmp_path}/both.mg/")
     assert done.returncode == 0, done.stderr
     assert sorted(file.name for file in (tmp_path / "both.mg").glob("*.mg")) == ["good.mg", "poor.mg"]
-
-
-def test_a_name_without_a_slash_is_a_file_for_one_method(call: Run, tmp_path: Path) -> None:
-    done = call("evaluate", "good.json", "truth.geojson", "-o", tmp_path / "results")
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "results").is_file()
