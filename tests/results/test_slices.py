@@ -34,8 +34,8 @@ def ahead() -> mg.Results:
 
 def alone(tokens: tuple[str, ...], like: mg.Results) -> mg.Results:
     """A separate evaluation of some frames."""
-    some = [side.of_tokens(tokens) for side in sides()]
-    return mg.evaluate(*some, like.protocol, ranges=like.ranges, metrics=METRICS)
+    predictions, truth = (side.of_tokens(tokens) for side in sides())
+    return mg.evaluate(predictions, truth, like.protocol, ranges=like.ranges, metrics=METRICS)
 
 
 @settings(max_examples=8, deadline=None)
@@ -237,8 +237,8 @@ def test_a_table_of_another_data_set_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("forward", ["x", "y"])
 def test_a_window_cuts_both_sides_as_a_crop_does(forward: str) -> None:
-    both = [side.at(range(20)) for side in sides()]
-    x, y = (side if forward == "x" else side.rotate(90).with_forward("y") for side in both)
+    predictions, truth = (side.at(range(20)) for side in sides())
+    x, y = (side if forward == "x" else side.rotate(90).with_forward("y") for side in (predictions, truth))
     metrics = ["pld", "ap_chamfer"]
     far = 1e4
     boxes = {
@@ -252,7 +252,7 @@ def test_a_window_cuts_both_sides_as_a_crop_does(forward: str) -> None:
         if forward == "y" and "," in window:
             continue
         results = mg.evaluate(x, y, mg.protocol("paper-60x30", window=window), metrics=metrics)
-        cut = mg.evaluate(*(side.crop(box) for side in both), metrics=metrics)
+        cut = mg.evaluate(predictions.crop(box), truth.crop(box), metrics=metrics)
         assert results.mean["pld"] == pytest.approx(cut.mean["pld"], abs=1e-9 if forward == "y" else 0), window
         assert results.mean["ap_chamfer"] == pytest.approx(cut.mean["ap_chamfer"], abs=1e-9), window
     for wrong in ("front", "1,2", "1,2,0,3", "a,b,c,d"):
