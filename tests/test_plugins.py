@@ -113,7 +113,10 @@ print(json.dumps(done))
 
 
 def outcomes(folder: Path, lines: list[str], path: str = "site", before: str = "") -> list[tuple[int, str, str]]:
-    """Run commands in one process, after some code. Return how each ends: its exit code, and what it prints on both."""
+    """Run commands in one process, after the code in ``before``.
+
+    Return the exit code of each, and what it prints on stdout and stderr.
+    """
     done = python(folder, "-c", before + ONE_AFTER_ANOTHER, json.dumps([line.split() for line in lines]), path=path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
