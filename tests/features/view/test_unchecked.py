@@ -88,6 +88,7 @@ def test_the_server_draws_a_frame_of_all_methods_or_says_that_it_is_not_found(pa
     with serving_methods(reading.methods) as server:
         header, arrays = unpacked(ask(server, below(server, "unchecked/17"))[1])
         assert header["found"] is True
+        assert unpacked(ask(server, below(server, "geometry"))[1])[0]["state"] == "reading"
         reading.allowed.set()
         _, expected = unpacked(ask(server, below(server, "frame/17"))[1])
         assert list(arrays) == list(expected)

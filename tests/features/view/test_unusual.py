@@ -49,6 +49,7 @@ def test_without_predictions_the_truth_is_seen(show: Open, tmp_path: Path) -> No
         page = show(server.address)
         drawn(page)
         assert page.locator(".panel .truth:visible").count() > 0
+        page.locator("#answer", has_text="Predicts no length with a confidence above 0.").wait_for()
 
 
 def test_one_frame_has_a_mark_on_each_curve(show: Open, tmp_path: Path) -> None:
