@@ -100,7 +100,7 @@ def test_truth_from_frames_is_the_truth_of_the_city() -> None:
 
 def test_the_median_of_tracks_is_better_than_one_observation_of_each() -> None:
     frames = mg.read(FOLDER / "frames" / "model_a_pos_predictions.pkl.gz").filter(0.4)
-    frames = frames.at([k for k, scene in enumerate(frames.scenes or ()) if scene == LOGS[1]])
+    frames = frames.at([k for k, scene in enumerate(frames.scenes or ()) if scene == LOGS[0]])
     values = {
         rule: mg.global_map(frames, FOLDER / "av2_all_gt.json", rule=rule).results.mean["network_pld"] or 0.0
         for rule in ("last", "longest", "median")
