@@ -424,8 +424,6 @@ def find_turn(neighbours: CheckedFrames) -> AxisTurn:
     if neighbours.truths < _INSTANCES or _gap(neighbours.pairs, neighbours.near) <= _APART:
         return AxisTurn()
     here = neighbours.gap()
-    if not here > _APART:
-        return AxisTurn()
     # A median below ``here`` is the mean of two distances below twice that. The others need not be exact.
     (best, i), (second, _) = sorted((neighbours.gap(turn, 2 * here), i) for i, turn in enumerate(TURNS))[:2]
     if best < 0.6 * here and best + _SAME < 0.75 * second:
