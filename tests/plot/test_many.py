@@ -120,7 +120,7 @@ def test_no_text_is_cut_or_covered(five: list[mg.Results], chart: str, count: in
         ("histogram", 3),
         ("precision_recall", 2),
         ("precision_recall", 3),
-        pytest.param("calibration", 2, marks=OF_CONFIDENCE),
+        pytest.param("calibration", 1, marks=OF_CONFIDENCE),
         pytest.param("calibration", 3, marks=OF_CONFIDENCE),
         pytest.param("confidence", 1, marks=OF_CONFIDENCE),
     ],
