@@ -110,9 +110,9 @@ def _gains_of_all_cuts(lines: Lines, backward: bool, cutoff: float) -> tuple[Poi
     n, m = U(length_of(lines, ZERO)), U(length_of(lines, ONE))
     band = make_band(lines, np.array([True, True]), BOTH, cutoff, True)
     fill_gains(lines, ZERO, ONE, ZERO, n, cutoff, 1.0, band)
-    start = U(fewest_close(band, n))
-    readings = [Reading(start, backward, U(cut)) for cut in range(int(m))]
-    single = [heaviest_chain(band, n, m, reading, -1.0, None, None, ZERO) for reading in readings]
+    start: Any = U(fewest_close(band, n))
+    cuts: Any = np.arange(m, dtype=U)
+    single = [heaviest_chain(band, n, m, Reading(start, backward, cut), -1.0, None, None, ZERO) for cut in cuts]
     gains_of_cuts(band, n, m, start, backward)
     together: Points = band.work[CUT_GAIN, : int(m)]
     return together, single
