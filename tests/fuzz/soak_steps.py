@@ -118,19 +118,9 @@ class Soak:
     def worker_killed(self) -> None:
         """A worker process is killed. Its chunk is tried again."""
         self.world.restore(self.rng)
-        line = [
-            "evaluate",
-            "P",
-            "T",
-            "--metrics",
-            METRICS,
-            "--engine",
-            "processes",
-            "--workers",
-            "2",
-            "-o",
-            "stream.mg",
-        ]
+        workers = str(self.rng.integers(1, 3))
+        line = ["evaluate", "P", "T", "--metrics", METRICS, "--engine", "processes", "--workers", workers]
+        line += ["-o", "stream.mg"]
         self.run(line, Fault("worker", signal.SIGKILL, after=float(self.rng.uniform(0.3, 4))), codes=CODES)
 
     def resumed(self) -> None:
