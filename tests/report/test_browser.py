@@ -170,7 +170,7 @@ def test_dragging_across_the_distribution_chooses_a_range(look: Show, one: Path,
     middle = (min(values) + max(values)) / 2
     low, high = (float(page.input_value(name)) for name in ("#low", "#high"))
     assert low == pytest.approx(middle, abs=0.01)
-    assert high == pytest.approx(max(values), abs=0.001)
+    assert max(values) <= high <= max(values) + 0.001
     assert len(tokens(page)) == sum(low <= value <= high for value in values)
     page.mouse.click(box["x"] + 30, box["y"] + 30)
     page.locator("#count", has_text="30 of 30 frames").wait_for()

@@ -190,8 +190,9 @@ function onBrush(changed) {
     const box = histogram.getBoundingClientRect();
     histogramTip.style.left = `${Math.min(event.clientX - box.left + 14, box.width - histogramTip.offsetWidth)}px`;
     if (!start || Math.abs(event.clientX - start.x) < 4) return;
-    const ends = [start.value, valueAt(event)].sort((a, b) => a - b);
-    changed(ends.map((value) => Number(value.toFixed(3))));
+    const [low, high] = [start.value, valueAt(event)].sort((a, b) => a - b);
+    // Outwards, so that a drag to an edge keeps the frames with the smallest or the largest value.
+    changed([Math.floor(low * 1000) / 1000, Math.ceil(high * 1000) / 1000]);
   });
   histogram.addEventListener("pointerup", (event) => {
     if (start && Math.abs(event.clientX - start.x) < 4) changed(null);
