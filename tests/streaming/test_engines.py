@@ -88,7 +88,7 @@ def test_a_task_that_kills_its_worker_is_found_and_the_others_are_done() -> None
 
 
 def test_a_renewed_pool_starts_all_processes_before_its_first_task() -> None:
-    """Otherwise, one could be started while a task kills another, which a pool of CPython 3.11 does not bear."""
+    """If one is started while a task kills another, the thread of a pool of CPython 3.11 may fail."""
     with open_engine("processes", 3) as pool:
         others = set(active_children())
         pool.renew()
