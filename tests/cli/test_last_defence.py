@@ -219,3 +219,40 @@ def test_a_signal_while_a_file_is_written_leaves_the_old_file_alone(
     assert call(*line, cwd=tmp_path).returncode == 128 + number
     assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("results.mg", b"old")]
     assert signal.getsignal(number) is signal.SIG_DFL
+
+
+# numba would crash later, if a signal ended the loading of a kernel.
+INTERRUPTED = """
+import os, signal, sys
+from numba.core.caching import CompileResultCacheImpl
+
+rebuild = CompileResultCacheImpl.rebuild
+
+def interrupted(self, *given):
+    CompileResultCacheImpl.rebuild = rebuild
+    os.kill(os.getpid(), signal.SIGINT)
+    loaded = rebuild(self, *given)
+    os.write(1, b"loaded")
+    return loaded
+
+CompileResultCacheImpl.rebuild = interrupted
+from mapgauge.cli import main
+main()
+"""
+
+
+@POSIX
+def test_a_signal_waits_until_a_kernel_is_loaded(world: Path) -> None:
+    mg.read(world / "truth.geojson")  # compiles the kernel
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, "inspect", "truth.geojson"],
+        cwd=world,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
+    )
+    assert done.stdout.startswith("loaded")
+    assert done.returncode in (0, 130, -signal.SIGINT)  # 0 if the command ends before the signal comes again
+    assert "Traceback" not in done.stderr

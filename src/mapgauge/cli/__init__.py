@@ -262,9 +262,10 @@ def _signals() -> Iterator[list[int]]:
             threading.excepthook = previous_of_threads
 
 
-# Functions that must not end early: numba makes Python objects of what a kernel returns, and would crash; a worker
-# process that is half started prints a traceback of its own.
-_UNINTERRUPTED = ("_numba_unpickle", "_launch")
+# Functions that must not end early: numba makes Python objects of what a kernel returns, and would crash; it asks for
+# the code of a kernel that it loads in a callback, which loses the exception, and would crash without the code; a
+# worker process that is half started prints a traceback of its own.
+_UNINTERRUPTED = ("_numba_unpickle", "load_overload", "_launch")
 
 
 def _is_at_a_bad_moment(frame: FrameType | None) -> bool:
