@@ -10,8 +10,8 @@ from tests.streaming.worlds import copies, write_parts
 
 from mapgauge.demo import demo_world
 
-NUMBER = 25  # copies of a block of frames
-BOUND = 24 << 20  # bytes that the evaluation may use in addition to a small one
+NUMBER = 34  # copies of a block of frames
+BOUND = 32 << 20  # bytes that the evaluation may use in addition to a small one
 
 # Peak memory of a process that first evaluates a few frames, to compile and load everything, and then a data set.
 EVALUATE = """
