@@ -424,6 +424,7 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.needs_feature("confidence")  # which says how to lower PLD
 @pytest.mark.parametrize(("methods", "most"), [(["good.json"], 16), (["good.json", "poor.json"], 18)])
 @pytest.mark.parametrize("ranges", [[], ["--ranges", "0,10,20,30"]])
 def test_a_usual_run_takes_about_15_lines(

@@ -106,6 +106,7 @@ def test_a_report_of_results_without_causes_takes_two_passes(tmp_path: Path, gro
     assert sum(grouped) == 2 * FRAMES
 
 
+@pytest.mark.needs_feature("confidence")  # whose advice needs a pass of its own, beside metrics that were asked for
 def test_an_answer_takes_one_pass(grouped: list[int]) -> None:
     results = mg.evaluate(*demo_world(FRAMES))
     grouped.clear()
