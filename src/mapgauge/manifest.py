@@ -28,7 +28,6 @@ Row = TypeVar("Row")
 
 GROUP = "mapgauge.features"  # the group of entry points of plug-ins
 NAME = "FEATURE"  # of a manifest in its module
-_CHANGE = "Change the plug-in, or do not use it"
 GROUPS = ("Evaluate", "Look", "Ask", "Data", "More")  # the groups of commands in the help, in this order
 
 
@@ -218,6 +217,14 @@ def _tell(text: str) -> None:
         warnings.warn(message, PluginWarning, stacklevel=2)
 
 
+def _refuse(manifest: Manifest, fault: str) -> None:
+    """Warn of a fault of an installed plug-in, which is left out. In a plug-in that was asked for, it is an error."""
+    text = f"{manifest.owner}: {fault}"
+    if not manifest.is_installed:
+        raise MapgaugeError(text, remedy="Change the plug-in, or do not use it")
+    _tell(text)
+
+
 def left_out() -> str:
     """Return what is wrong with plug-ins, for an error about a name that is not known; "" if all could be used."""
     return "".join(f". Note: {text}" for text in _told)
@@ -387,10 +394,8 @@ class RowTable(MutableMapping[str, Row], Generic[Row]):
                     name = getattr(row, "name")  # noqa: B009, the type of a row is not known here
                     rows[name] = row
                     owners[name] = manifest.owner
-                elif manifest.is_installed:
-                    _tell(f"{manifest.owner}: {wrong}")
                 else:
-                    raise MapgaugeError(f"{manifest.owner}: {wrong}", remedy=_CHANGE)
+                    _refuse(manifest, wrong)
         return rows
 
     def _rows_of_plugin(self, manifest: Manifest, loaded: Any) -> list[Any]:
@@ -398,10 +403,7 @@ class RowTable(MutableMapping[str, Row], Generic[Row]):
         try:
             return list(self._rows_of(loaded))
         except Exception as error:
-            fault = f"{manifest.owner}: its {self.name} cannot be made: {type(error).__name__}: {error}"
-            if not manifest.is_installed:
-                raise MapgaugeError(fault, remedy=_CHANGE) from error
-            _tell(fault)
+            _refuse(manifest, f"its {self.name} cannot be made: {type(error).__name__}: {error}")
             return []
 
     def _fault_of(self, row: Any, rows: Mapping[str, Any], owners: Mapping[str, str]) -> str:
