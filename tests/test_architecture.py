@@ -634,7 +634,7 @@ def test_editing_one_kernel_recompiles_those_that_use_it(tmp_path: Path) -> None
         )
         return int(run.stdout)
 
-    assert cache_hits() == 0
+    assert [cache_hits(), cache_hits()] == [0, 1]
     for edited, hits in (("chain", 1), ("_inner", 0)):
         file = tmp_path / "mapgauge" / "kernels" / f"{edited}.py"
         file.write_text(file.read_text(encoding="utf-8") + "\n", encoding="utf-8")

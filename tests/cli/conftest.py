@@ -37,21 +37,26 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def ended(command: list[str], cwd: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """Run a program in a process of its own, without a terminal, until it ends."""
+    return subprocess.run(
+        command,
+        cwd=cwd,
+        env=environment() | variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
 @pytest.fixture(scope="session")
 def run(world: Path) -> Run:
     """Run ``mapgauge`` with some arguments in the folder of the data set, without a terminal."""
 
     def call(*arguments: object, cwd: Path = world, **variables: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-m", "mapgauge", *map(str, arguments)],
-            cwd=cwd,
-            env=environment() | variables,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            check=False,
-        )
+        return ended([sys.executable, "-m", "mapgauge", *map(str, arguments)], cwd, **variables)
 
     return call
 

@@ -62,6 +62,7 @@ def test_a_process_ends_with_the_code_of_its_command_and_says_the_same(
 ) -> None:
     done, here = run(*command), call(*command)
     assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
     assert (done.stdout, done.stderr) == (here.stdout, here.stderr)
 
 

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Run, environment
+from tests.cli.conftest import Run, ended, environment
 
 import mapgauge as mg
 from mapgauge.dependencies import require
@@ -21,15 +21,7 @@ FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /d
 def shell(world: Path, command: str) -> "subprocess.CompletedProcess[str]":
     """Run a command line in bash, where ``mapgauge`` stands for this package."""
     text = f'mapgauge() {{ "{sys.executable}" -m mapgauge "$@"; }}; {command}'
-    done = subprocess.run(
-        ["bash", "-c", text],
-        cwd=world,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-        encoding="utf-8",
-    )
+    done = ended(["bash", "-c", text], world)
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
     return done
@@ -244,15 +236,7 @@ main()
 @POSIX
 def test_a_signal_waits_until_a_kernel_is_loaded(world: Path) -> None:
     mg.read(world / "truth.geojson")  # compiles the kernel
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, "inspect", "truth.geojson"],
-        cwd=world,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-        encoding="utf-8",
-    )
+    done = ended([sys.executable, "-c", INTERRUPTED, "inspect", "truth.geojson"], world)
     assert done.stdout.startswith("loaded")
     assert done.returncode in (0, 130, -signal.SIGINT)  # 0 if the command ends before the signal comes again
     assert "Traceback" not in done.stderr

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Run, environment
+from tests.cli.conftest import Run, ended, environment
 
 import mapgauge as mg
 from mapgauge.scoring.data import STOPPED, in_threads
@@ -111,15 +111,8 @@ def test_a_pipe_gets_no_escape_codes(call: Run, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_closed_pipe_is_no_bug(world: Path) -> None:
     command = f"{sys.executable} -m mapgauge inspect good.mg --json | head -c 1"
-    done = subprocess.run(
-        ["sh", "-c", command],
-        cwd=world,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-        encoding="utf-8",
-    )
+    done = ended(["sh", "-c", command], world)
+    assert done.returncode == 0
     assert done.stdout == "{"
     assert "Traceback" not in done.stderr
 

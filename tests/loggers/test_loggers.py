@@ -15,7 +15,7 @@ from mapgauge.loggers import log_mlflow, log_tensorboard, log_wandb
 from mapgauge.results.flat import flat
 
 CURVES = ["histogram", "parts", "precision_recall/ap_chamfer", "precision_recall/ap_frechet", "ranges"]
-WORST = ["worst/1"]
+WORST = ["worst/1", "worst/2"]
 OTHERS_WARN = pytest.mark.filterwarnings("default")  # what other packages warn about is not ours to refuse
 
 
@@ -24,7 +24,7 @@ OTHERS_WARN = pytest.mark.filterwarnings("default")  # what other packages warn 
 def test_tensorboard_has_everything(results: mg.Results, tmp_path: Path, kind: str) -> None:
     reading = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     writer = pytest.importorskip(kind, exc_type=ImportError).SummaryWriter(str(tmp_path))
-    log_tensorboard(results, writer, 7, worst=1, prefix="val/")
+    log_tensorboard(results, writer, 7, worst=2, prefix="val/")
     writer.close()
     read = reading.EventAccumulator(str(tmp_path), size_guidance={"scalars": 0, "images": 0, "tensors": 0})
     read.Reload()
@@ -50,7 +50,7 @@ def test_mlflow_has_everything(results: mg.Results, tmp_path: Path, monkeypatch:
     with pytest.raises(mg.InvalidInput, match="no active run"):
         log_mlflow(results)
     with mlflow.start_run() as run:
-        log_mlflow(results, step=7, worst=1, prefix="val/")
+        log_mlflow(results, step=7, worst=2, prefix="val/")
     client, name = mlflow.MlflowClient(), run.info.run_id
     metrics = client.get_run(name).data.metrics
     expected = flat(results)
@@ -103,7 +103,7 @@ def test_wandb_has_everything(results: mg.Results, tmp_path: Path, monkeypatch: 
     with pytest.raises(mg.InvalidInput, match="no run"):
         log_wandb(results)
     with wandb.init(mode="offline", project="mapgauge", dir=str(tmp_path)) as run:
-        log_wandb(results, step=7, worst=1, prefix="val/")
+        log_wandb(results, step=7, worst=2, prefix="val/")
     wandb.teardown()  # waits until the file is complete
     (file,) = tmp_path.rglob("*.wandb")
     records = list(records_of(file, internal.Record))

@@ -157,7 +157,7 @@ def test_a_url_is_read_like_a_folder(world: World, in_memory: mg.Results) -> Non
 
 
 def executors() -> list[Executor]:
-    return [ThreadPoolExecutor(3), ProcessPoolExecutor(1, mp_context=get_context("spawn"))]
+    return [ThreadPoolExecutor(3), ProcessPoolExecutor(2, mp_context=get_context("spawn"))]
 
 
 @pytest.mark.parametrize("executor", executors(), ids=["threads", "processes"])
